@@ -246,13 +246,13 @@ mod tests {
     use super::super::{contacts, json_ld};
     use super::*;
 
-    fn check(html: &str, expected: Value) {
+    fn check(html: &str, expected: &Value) {
         let base = Url::parse("https://acme.example/p/").unwrap();
         let document = Html::parse_document(html);
         let data = json_ld::read(&document);
         let mut found = find(&document, &base, &data, &contacts::find(&document, &base, &data));
         found.meta.clear();
-        assert_eq!(serde_json::to_value(found).unwrap(), expected, "{html}");
+        assert_eq!(serde_json::to_value(found).unwrap(), *expected, "{html}");
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
              {\"@type\": \"Product\", \"offers\": {\"@type\": \"Offer\", \"price\": 9.5, \"priceCurrency\": \"GBP\"}},
              {\"@type\": \"BlogPosting\", \"author\": [{\"@type\": \"Person\", \"name\": \"Ada\"}],
              \"datePublished\": \"2026-01-02\"}]</script>",
-            json!({
+            &json!({
                 "canonicalUrl": "https://acme.example/c",
                 "siteName": "Acme",
                 "company": {"name": "Acme Ltd", "address": "1 Mill Rd, York, UK"},
@@ -281,11 +281,11 @@ mod tests {
             "<div itemscope itemtype='https://schema.org/LocalBusiness'><b itemprop=name>Mill</b>
              <span itemprop=address><i>2 Rd</i> <i>Bath</i></span></div><i itemprop=price content=12>12</i>
              <meta itemprop=priceCurrency content=EUR>",
-            json!({
+            &json!({
                 "company": {"name": "Mill", "address": "2 Rd Bath"},
                 "prices": [{"amount": "12", "currency": "EUR"}],
             }),
         );
-        check("<p>Nothing</p>", json!({}));
+        check("<p>Nothing</p>", &json!({}));
     }
 }

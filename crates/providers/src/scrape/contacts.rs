@@ -56,9 +56,15 @@ pub(super) fn find(document: &Html, base: &Url, data: &[Value]) -> Contacts {
         }
     }
     for thing in things(data) {
-        texts(thing.get("email")).iter().for_each(|email| found.email(email));
-        texts(thing.get("telephone")).iter().for_each(|number| found.phone(number));
-        texts(thing.get("sameAs")).iter().for_each(|url| found.profile(url, base));
+        for email in texts(thing.get("email")) {
+            found.email(&email);
+        }
+        for number in texts(thing.get("telephone")) {
+            found.phone(&number);
+        }
+        for url in texts(thing.get("sameAs")) {
+            found.profile(&url, base);
+        }
     }
     for leaf in leaves(document.tree.root(), Keep::Everything) {
         let Some(node) = document.tree.get(leaf) else { continue };
@@ -90,7 +96,9 @@ impl Finder {
                 percent_decode_str(number.split([';', '?']).next().unwrap_or_default()).decode_utf8_lossy();
             self.phone(&number);
         } else if let Some(code) = href.rsplit_once("/cdn-cgi/l/email-protection#").map(|(_, code)| code) {
-            unhidden(code).into_iter().for_each(|email| self.email(&email));
+            if let Some(email) = unhidden(code) {
+                self.email(&email);
+            }
         } else {
             self.profile(href, base);
         }

@@ -32,7 +32,9 @@ pub(super) fn read(document: &Html) -> Vec<Value> {
 /// Everything in the data that has a type, outer things first.
 pub(super) fn things(data: &[Value]) -> Vec<&Map<String, Value>> {
     let mut found = Vec::new();
-    data.iter().for_each(|value| collect(value, DEPTH_MAX, &mut found));
+    for value in data {
+        collect(value, DEPTH_MAX, &mut found);
+    }
     found
 }
 
@@ -71,7 +73,7 @@ pub(super) fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(text)) if !text.trim().is_empty() => vec![text.trim().to_owned()],
         Some(Value::Number(number)) => vec![number.to_string()],
-        Some(Value::Array(items)) => items.iter().take(50).flat_map(|item| texts_shallow(item)).collect(),
+        Some(Value::Array(items)) => items.iter().take(50).flat_map(texts_shallow).collect(),
         Some(other) => texts_shallow(other),
         None => Vec::new(),
     }

@@ -51,17 +51,14 @@ fn without_tags(text: &str) -> String {
     while let Some(place) = memchr::memmem::find(rest.as_bytes(), b"noscript") {
         let (before, after) = rest.split_at_checked(place).unwrap_or((rest, ""));
         let tag = before.strip_suffix("</").or_else(|| before.strip_suffix('<'));
-        match (tag, after.split_once('>')) {
-            (Some(before), Some((_, behind))) => {
-                out.push_str(before);
-                rest = behind;
-            }
-            _ => {
-                let (word, behind) = after.split_at_checked("noscript".len()).unwrap_or((after, ""));
-                out.push_str(before);
-                out.push_str(word);
-                rest = behind;
-            }
+        if let (Some(before), Some((_, behind))) = (tag, after.split_once('>')) {
+            out.push_str(before);
+            rest = behind;
+        } else {
+            let (word, behind) = after.split_at_checked("noscript".len()).unwrap_or((after, ""));
+            out.push_str(before);
+            out.push_str(word);
+            rest = behind;
         }
     }
     out + rest

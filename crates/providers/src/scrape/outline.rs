@@ -56,7 +56,7 @@ impl Outline {
                 (Edge::Open(node), None) => match node.value() {
                     Node::Text(text) => outline.leaf(node.id(), text, &open),
                     Node::Element(element) if is_dropped(element, Keep::Everything) => {
-                        skipped = Some(node.id())
+                        skipped = Some(node.id());
                     }
                     Node::Element(element) => outline.open(node.id(), element, &mut open),
                     _ => {}

@@ -22,7 +22,8 @@ pub(super) fn read(job: &Job, body: &[u8]) -> Page {
     if let Some(chars_max) = job.wanted.chars_max {
         let texts = [Some(&mut page.markdown), page.text.as_mut(), page.html.as_mut()];
         let cut = texts.into_iter().flatten().map(|text| plain_text::cut(text, chars_max));
-        page.is_truncated = cut.fold(false, |any, is_cut| any || is_cut);
+        // Each of them is cut.
+        page.is_truncated = cut.filter(|is_cut| *is_cut).count() > 0;
         // No tag is cut in two.
         if let Some(html) = &mut page.html
             && let Some(tag) =

@@ -104,7 +104,6 @@ pub(crate) async fn formats_are_as_asked() {
         chars_max: Some(9),
         include: vec!["article".to_owned()],
         exclude: vec![".x".to_owned()],
-        ..Wanted::default()
     };
     assert_eq!(target.wanted, expected);
     assert_eq!(target.timeout, Duration::from_secs(7));
@@ -115,10 +114,10 @@ fn with_html() -> Wanted {
 }
 
 pub(crate) async fn a_long_page_is_cut() {
-    let long = format!("<article>{}</article>", "<p>The mill stands by the river.</p>".repeat(2_000));
     fn short(target: Target) -> Target {
         Target { wanted: Wanted { chars_max: Some(100), ..with_html() }, ..target }
     }
+    let long = format!("<article>{}</article>", "<p>The mill stands by the river.</p>".repeat(2_000));
     let scraped = scrape_as(text(200, "text/html", &long), short).await.unwrap();
     let chars = scraped.markdown.chars().count();
     assert!((90..=100).contains(&chars) && scraped.is_truncated, "{}", scraped.markdown);

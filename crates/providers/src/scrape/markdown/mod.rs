@@ -147,7 +147,7 @@ impl Writer<'_> {
                 let mut inner = Flow::default();
                 self.children(node, &mut inner, Context { inside: Inside::Heading, ..context });
                 let words = inner.into_line(" ");
-                let level = name.bytes().nth(1).map_or(1, |digit| usize::from(digit - b'0'));
+                let level = name.as_bytes().get(1).map_or(1, |digit| usize::from(digit - b'0'));
                 if !words.is_empty() {
                     flow.block(format!("{} {words}", "#".repeat(level)), BlockKind::Heading);
                 }
@@ -227,7 +227,7 @@ impl Writer<'_> {
             let mut words = String::new();
             text::push_words(&mut words, element.attr("alt").unwrap_or_default().trim());
             let source = source.replace('(', "%28").replace(')', "%29");
-            flow.line.push_str(&format!("![{words}]({source})"));
+            flow.line.push_str(&["![", &words, "](", &source, ")"].concat());
         }
     }
 }

@@ -9,7 +9,7 @@ const CELL_CHARS_MAX: usize = 600;
 impl Writer<'_> {
     pub(super) fn table(&self, node: Place<'_>, flow: &mut Flow, context: Context) {
         let rows = rows_of(node);
-        if self.is_layout(node, &rows) {
+        if is_layout(node, &rows) {
             for cell in rows.iter().flatten().filter(|cell| self.kept.has(cell.id())) {
                 if !code::is_line_numbers(*cell) || rows.len() > 2 {
                     self.children(*cell, flow, context);
@@ -44,28 +44,27 @@ impl Writer<'_> {
         };
         table::Cell { text: inner.into_line("<br>"), columns: span("colspan"), rows: span("rowspan") }
     }
+}
 
-    /// Whether a table only puts things side by side: code and its line numbers, boxes with headings.
-    fn is_layout(&self, node: Place<'_>, rows: &[Vec<Place<'_>>]) -> bool {
-        let role = node.value().as_element().and_then(|table| table.attr("role"));
-        let cells = rows.iter().map(Vec::len).sum::<usize>();
-        let has = |cell: &Place<'_>, names: &[&str]| {
-            let mut elements = cell.descendants().skip(1).filter_map(|node| node.value().as_element());
-            elements.any(|element| names.contains(&element.name()))
-        };
-        if matches!(role, Some("presentation" | "none"))
-            || rows.iter().flatten().any(|cell| has(cell, &["pre"]))
-        {
-            return true;
-        }
-        let is_heavy = |cell: &&Place<'_>| {
-            let texts = cell.descendants().filter_map(|node| node.value().as_text());
-            has(cell, &["h1", "h2", "h3", "form"])
-                || texts.map(|text| text.trim().len()).sum::<usize>() > CELL_CHARS_MAX
-        };
-        let heavy = rows.iter().flatten().filter(is_heavy).count();
-        heavy > 0 && (cells <= 6 || heavy * 2 > cells)
+/// Whether a table only puts things side by side: code and its line numbers, boxes with headings.
+fn is_layout(node: Place<'_>, rows: &[Vec<Place<'_>>]) -> bool {
+    let role = node.value().as_element().and_then(|table| table.attr("role"));
+    let cells = rows.iter().map(Vec::len).sum::<usize>();
+    let has = |cell: &Place<'_>, names: &[&str]| {
+        let mut elements = cell.descendants().skip(1).filter_map(|node| node.value().as_element());
+        elements.any(|element| names.contains(&element.name()))
+    };
+    if matches!(role, Some("presentation" | "none")) || rows.iter().flatten().any(|cell| has(cell, &["pre"]))
+    {
+        return true;
     }
+    let is_heavy = |cell: &&Place<'_>| {
+        let texts = cell.descendants().filter_map(|node| node.value().as_text());
+        has(cell, &["h1", "h2", "h3", "form"])
+            || texts.map(|text| text.trim().len()).sum::<usize>() > CELL_CHARS_MAX
+    };
+    let heavy = rows.iter().flatten().filter(is_heavy).count();
+    heavy > 0 && (cells <= 6 || heavy * 2 > cells)
 }
 
 /// The cells of a table's own rows, not of tables inside it.
