@@ -166,7 +166,7 @@ mod tests {
         };
         check("LIST rows v3", &["rows-v3#listRows", "rows-v3#insertRows"]);
         check("cursor listrows", &["rows-v3#listRows"]);
-        check("outcome_unknown", &["errors#requests"]);
+        check("malformed_request", &["errors#requests"]);
         check("zebra", &[]);
         check(" ", &[]);
         assert_eq!(query_of("a=1&q=a+%3Cb%3E&q=c"), "a <b>");
