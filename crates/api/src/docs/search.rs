@@ -129,7 +129,7 @@ fn field_names(document: &Value, operation: &Value) -> String {
     let parameters =
         entries(operation, "/parameters").iter().map(|parameter| text(resolve(document, parameter), "/name"));
     let body = operation.pointer("/requestBody/content/application~1json/schema");
-    let body = body.map(|schema| resolve(document, schema)).unwrap_or(&Value::Null);
+    let body = body.map_or(&Value::Null, |schema| resolve(document, schema));
     let body = fields(body, "/properties").map(|(name, _)| name.as_str());
     parameters.chain(body).collect::<Vec<_>>().join(" ")
 }
