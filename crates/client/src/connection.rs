@@ -28,7 +28,7 @@ pub(crate) struct ConnectionArgs {
 impl ConnectionArgs {
     pub(crate) fn connect(&self, clock: Arc<dyn Clock>) -> Result<Server, Failure> {
         let (url, key) = self.find(key_of_environment(), &Profiles::load()?)?;
-        Server::new(&url, key, clock)
+        Server::new(&url, &key, clock)
     }
 
     fn find(&self, key: Option<Secret>, saved: &Profiles) -> Result<(String, Secret), Failure> {
@@ -46,14 +46,11 @@ impl ConnectionArgs {
             // Never the key of another server.
             let saved = || saved.profiles.values().find(|profile| profile.url == url);
             let key = key.or_else(|| saved().map(|profile| Secret::new(profile.api_key.as_str())));
-            return match key {
-                Some(key) => Ok((url, key)),
-                None => {
-                    let words =
-                        format!("no API key for {url}: set ROWMILL_API_KEY, or run `rowmill login {url}`");
-                    Err(Failure::new(Kind::NotSignedIn, words))
-                }
-            };
+            return key.map(|key| (url.clone(), key)).ok_or_else(|| {
+                let words =
+                    format!("no API key for {url}: set ROWMILL_API_KEY, or run `rowmill login {url}`");
+                Failure::new(Kind::NotSignedIn, words)
+            });
         }
         let Some(name) = named.or_else(|| saved.current.clone()) else {
             let words = "not signed in. Run `rowmill login URL`, or set ROWMILL_URL and ROWMILL_API_KEY";

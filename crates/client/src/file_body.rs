@@ -36,7 +36,7 @@ impl Source {
             return Err(std::io::Error::other("it is a folder"));
         }
         // A pipe or a device has no length.
-        Ok(Self::File { bytes: about.is_file().then(|| about.len()), file })
+        Ok(Self::File { bytes: about.is_file().then_some(about.len()), file })
     }
 
     /// How many bytes it has, if that is known.

@@ -22,7 +22,7 @@ const KEY_BYTES_MAX: u64 = 4096;
 
 #[derive(Debug, Args)]
 pub struct LoginArgs {
-    /// The server's URL, such as https://rowmill.example.com.
+    /// The server's URL, such as `https://rowmill.example.com`.
     #[arg(env = "ROWMILL_URL")]
     url: String,
     /// Save the server under this name, to use several. It becomes the current one.
@@ -80,7 +80,7 @@ pub(crate) async fn login(args: LoginArgs, clock: Arc<dyn Clock>) -> Result<Endi
         Some(key) => key,
         None => read_key(&url)?,
     };
-    let server = Server::new(&url, Secret::new(key.expose()), clock)?;
+    let server = Server::new(&url, &key, clock)?;
     let TeamAnswer { team } = server.get("/v4/team", &[]).await?.parse()?;
     let entry = Profile { url: url.clone(), api_key: key.expose().to_owned(), team: team.slug.clone() };
     saved.profiles.insert(profile.clone(), entry);

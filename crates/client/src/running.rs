@@ -7,7 +7,7 @@ use clap::Args;
 use rowmill_clock::Clock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure, Kind};
@@ -218,14 +218,9 @@ pub(crate) async fn stop(args: StopArgs, clock: Arc<dyn Clock>) -> Result<Ending
     let StopArgs { table, columns, rows, connection } = args;
     let server = connection.connect(clock)?;
     let table = tables::find(&server, &table).await?;
-    let mut body = json!({});
-    if !columns.is_empty() {
-        body["columnIds"] = Value::from(columns);
-    }
-    if !rows.is_empty() {
-        body["rowIds"] = Value::from(rows);
-    }
-    let answer = server.post_json(&table.path("/stop"), body.to_string()).await?;
+    let named = [("columnIds", columns), ("rowIds", rows)].into_iter().filter(|(_, ids)| !ids.is_empty());
+    let body: Map<String, Value> = named.map(|(field, ids)| (field.to_owned(), Value::from(ids))).collect();
+    let answer = server.post_json(&table.path("/stop"), Value::from(body).to_string()).await?;
     if connection.json {
         print_line(&answer.text)?;
     } else {

@@ -116,8 +116,8 @@ async fn find_view(server: &Server, table: &Table, named: &str) -> Result<String
     match found.as_slice() {
         [view] => Ok(view.id.clone()),
         [] => {
-            let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
-            let known = if names.is_empty() { "it has none".to_owned() } else { names.join(", ") };
+            let titles: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
+            let known = if titles.is_empty() { "it has none".to_owned() } else { titles.join(", ") };
             Err(Failure::new(Kind::NotFound, format!("the table has no view {named:?} ({known})")))
         }
         several => {

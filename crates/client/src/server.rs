@@ -56,7 +56,7 @@ impl Answer {
 }
 
 impl Server {
-    pub(crate) fn new(url: &str, key: Secret, clock: Arc<dyn Clock>) -> Result<Self, Failure> {
+    pub(crate) fn new(url: &str, key: &Secret, clock: Arc<dyn Clock>) -> Result<Self, Failure> {
         // Whoever came first decides for the process; all of them are this one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
@@ -277,7 +277,7 @@ fn is_unreadable(error: &reqwest::Error) -> bool {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
         let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if inner.is_some_and(|inner| inner.is::<UnreadableFile>()) {
+        if inner.and_then(|inner| inner.downcast_ref::<UnreadableFile>()).is_some() {
             return true;
         }
         cause = error.source();

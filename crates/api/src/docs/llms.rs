@@ -21,12 +21,20 @@ pub(super) fn index(document: &Value) -> String {
     );
     out.push_str("\n## API\n\n- [Overview](docs/api.md): authentication, errors, ids, idempotency, concurrency, limits\n");
     let tags = entries(document, "/tags");
-    tags.iter().filter(|tag| !is_old(tag)).for_each(|tag| write_tag(tag, &mut out));
+    for tag in tags.iter().filter(|tag| !is_old(tag)) {
+        write_tag(tag, &mut out);
+    }
     out.push_str("\n## Guides\n\n");
-    GUIDES.iter().filter(|guide| !guide.is_for_operators).for_each(|guide| write_guide(guide, &mut out));
+    for guide in GUIDES.iter().filter(|guide| !guide.is_for_operators) {
+        write_guide(guide, &mut out);
+    }
     out.push_str("\n## Optional\n\n- [openapi.json](openapi.json): the API as an OpenAPI 3.0.3 document\n");
-    GUIDES.iter().filter(|guide| guide.is_for_operators).for_each(|guide| write_guide(guide, &mut out));
-    tags.iter().filter(|tag| is_old(tag)).for_each(|tag| write_tag(tag, &mut out));
+    for guide in GUIDES.iter().filter(|guide| guide.is_for_operators) {
+        write_guide(guide, &mut out);
+    }
+    for tag in tags.iter().filter(|tag| is_old(tag)) {
+        write_tag(tag, &mut out);
+    }
     out
 }
 

@@ -35,7 +35,9 @@ fn write_operation(document: &Value, operation: &Operation<'_>, out: &mut String
         entries(value, "/parameters").iter().map(|parameter| resolve(document, parameter)).collect();
     if !parameters.is_empty() {
         out.push_str("\n### Parameters\n\n");
-        parameters.iter().for_each(|described| parameter(described, out));
+        for described in parameters {
+            parameter(described, out);
+        }
     }
     write_body(document, value, out);
     write_answers(document, value, out);
@@ -46,12 +48,11 @@ fn write_body(document: &Value, operation: &Value, out: &mut String) {
     let Some(body) = operation.get("requestBody") else { return };
     let is_required = body.get("required").and_then(Value::as_bool).unwrap_or(false);
     let _ = write!(out, "\n### Body{}\n\n", if is_required { "" } else { " (optional)" });
-    match body.pointer("/content/application~1json/schema") {
-        Some(schema) => field_list(document, schema, out),
-        None => {
-            let types: Vec<String> = fields(body, "/content").map(|(name, _)| format!("`{name}`")).collect();
-            let _ = writeln!(out, "{}", types.join(", "));
-        }
+    if let Some(schema) = body.pointer("/content/application~1json/schema") {
+        field_list(document, schema, out);
+    } else {
+        let types: Vec<String> = fields(body, "/content").map(|(name, _)| format!("`{name}`")).collect();
+        let _ = writeln!(out, "{}", types.join(", "));
     }
 }
 
@@ -64,11 +65,10 @@ fn write_answers(document: &Value, operation: &Value, out: &mut String) {
         }
         let _ = write!(out, "\n### Response {status}: {}\n\n", text(response, "/description"));
         let Some((media_type, media)) = fields(response, "/content").next() else { continue };
-        match media.get("schema").filter(|_| media_type == "application/json") {
-            Some(schema) => field_list(document, schema, out),
-            None => {
-                let _ = writeln!(out, "`{media_type}`");
-            }
+        if let Some(schema) = media.get("schema").filter(|_| media_type == "application/json") {
+            field_list(document, schema, out);
+        } else {
+            let _ = writeln!(out, "`{media_type}`");
         }
     }
     if !refusals.is_empty() {

@@ -129,7 +129,7 @@ fn field_names(document: &Value, operation: &Value) -> String {
     let parameters =
         entries(operation, "/parameters").iter().map(|parameter| text(resolve(document, parameter), "/name"));
     let body = operation.pointer("/requestBody/content/application~1json/schema");
-    let body = body.map(|schema| resolve(document, schema)).unwrap_or(&Value::Null);
+    let body = body.map_or(&Value::Null, |schema| resolve(document, schema));
     let body = fields(body, "/properties").map(|(name, _)| name.as_str());
     parameters.chain(body).collect::<Vec<_>>().join(" ")
 }
@@ -166,7 +166,7 @@ mod tests {
         };
         check("LIST rows v3", &["rows-v3#listRows", "rows-v3#insertRows"]);
         check("cursor listrows", &["rows-v3#listRows"]);
-        check("outcome_unknown", &["errors#requests"]);
+        check("malformed_request", &["errors#requests"]);
         check("zebra", &[]);
         check(" ", &[]);
         assert_eq!(query_of("a=1&q=a+%3Cb%3E&q=c"), "a <b>");
