@@ -18,7 +18,6 @@ use crate::projects::ATTEMPTS_MAX;
 /// How long a replaced secret still signs, unless the caller says otherwise.
 pub const OVERLAP_HOURS_DEFAULT: u32 = 24;
 
-#[expect(clippy::option_option, reason = "a field that is null is not a field that was left out")]
 /// What a caller sets of a webhook. `None` leaves it as it is, or for a new one as it is by default.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookChanges {

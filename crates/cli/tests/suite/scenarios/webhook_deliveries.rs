@@ -58,7 +58,9 @@ fn a_failed_delivery_is_retried_logged_and_replayed() {
         [delivered["id"].as_str().unwrap()],
         "one id over all attempts"
     );
-    seen.iter().for_each(|seen| drop(verified(seen, &secret)));
+    for seen in &seen {
+        verified(seen, &secret);
+    }
     let one = format!("{path}/{}", delivered["id"].as_str().unwrap());
     assert_eq!(api.get(&one).ok()["delivery"]["payload"], seen[0].json());
     api.get(format!("{path}/msg_1_2")).refused(404, "delivery_not_found");

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rowmill_model::{Deletion, ProjectId, TeamId};
+use rowmill_model::{Deletion, ProjectId, TeamId, WebhookId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::import_job::MemoryImport;
 use super::project::MemoryProject;
-use super::webhooks::MemoryDelivery;
 use crate::error::{Result, StoreError};
 use crate::sessions::Session;
 use crate::types::{ApiKey, IdempotentRequest, Sealed, SealedKind, Team};
-use crate::webhooks::TeamWebhooks;
+use crate::webhooks::{DeliveryRecord, TeamWebhooks};
 use crate::work::{Lane, WorkerId};
 
 #[derive(Debug, Clone, Default)]
@@ -36,6 +35,15 @@ pub(super) struct State {
     pub(super) workers: BTreeMap<WorkerId, i64>,
     /// Cells that wait for their time.
     pub(super) retries: BTreeSet<(i64, Lane, u64)>,
+}
+
+/// A delivery, and how often it was tried since it was last due by hand.
+#[derive(Debug, Clone)]
+pub(super) struct MemoryDelivery {
+    pub(super) team: TeamId,
+    pub(super) webhook: WebhookId,
+    pub(super) attempts: u32,
+    pub(super) record: DeliveryRecord,
 }
 
 /// What was answered to a request that is carried out once.

@@ -4,20 +4,12 @@ use async_trait::async_trait;
 use rowmill_model::{TeamId, WebhookId};
 
 use super::MemoryStore;
+use super::state::MemoryDelivery;
 use crate::error::{Result, StoreError};
 use crate::webhooks::{
     Backlog, ClaimDeliveries, Delivery, DeliveryId, DeliveryOutcome, DeliveryRecord, DeliverySettlement,
     DeliveryStatus, KeepDeliveries, Replay, TeamWebhooks, WebhookStore, WebhooksSave,
 };
-
-/// A delivery, and how often it was tried since it was last due by hand.
-#[derive(Debug, Clone)]
-pub(super) struct MemoryDelivery {
-    team: TeamId,
-    webhook: WebhookId,
-    attempts: u32,
-    record: DeliveryRecord,
-}
 
 #[async_trait]
 impl WebhookStore for MemoryStore {
