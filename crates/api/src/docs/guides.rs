@@ -26,8 +26,11 @@ guides! {
     user "errors": "error codes of requests and of cells, and what to do";
     user "agents": "work with tables through the Model Context Protocol at `/mcp`";
     user "command-line": "`rowmill` as a client: sign in, list, import, export, run, follow";
+    user "keys": "API keys with scopes, projects, an expiry and allowed addresses";
     user "imports": "CSV and JSON Lines, at once or in the background";
     user "ai-columns": "how language models are asked, structured output, fallbacks";
+    user "scraping": "what the web scraper reads of a page, and in which form";
+    user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
     user "clients": "typed clients in Python and TypeScript";
     operator "backup": "back up, restore and check";
     operator "moving": "move to another database";
