@@ -9,11 +9,6 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
   const scraper = draft.scraper;
   if (!scraper) return null;
   const change = (part: Partial<typeof scraper>) => onChange({ scraper: { ...scraper, ...part } });
-  const selectors = { include: scraper.selectors?.include ?? [], exclude: scraper.selectors?.exclude ?? [] };
-  const changeSelectors = (part: Partial<typeof selectors>) => {
-    const next = { ...selectors, ...part };
-    change({ selectors: next.include.length || next.exclude.length ? next : null });
-  };
   return (
     <Stack gap="md">
       <TemplateField
@@ -42,6 +37,43 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
           <Checkbox value="jsonld" label="Structured data (JSON-LD)" />
         </Group>
       </Checkbox.Group>
+      <ContentFields scraper={scraper} errors={errors} change={change} />
+      <Switch
+        label="Respect robots.txt"
+        description="Skip pages that disallow bots."
+        checked={scraper.respectRobots}
+        onChange={(event) => change({ respectRobots: event.currentTarget.checked })}
+      />
+      <NumberInput
+        label="Timeout"
+        suffix=" seconds"
+        min={1}
+        max={300}
+        value={scraper.timeoutSeconds}
+        error={errors['taskConfig.webScraper.timeoutSeconds']}
+        onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
+      />
+    </Stack>
+  );
+}
+
+type Scraper = NonNullable<SectionProps['draft']['scraper']>;
+
+type ContentFieldsProps = {
+  scraper: Scraper;
+  errors: ReturnType<typeof useFieldErrors>;
+  change: (part: Partial<Scraper>) => void;
+};
+
+/** Which parts of a page are read, and how much of them. */
+function ContentFields({ scraper, errors, change }: ContentFieldsProps) {
+  const selectors = { include: scraper.selectors?.include ?? [], exclude: scraper.selectors?.exclude ?? [] };
+  const changeSelectors = (part: Partial<typeof selectors>) => {
+    const next = { ...selectors, ...part };
+    change({ selectors: next.include.length || next.exclude.length ? next : null });
+  };
+  return (
+    <>
       <Switch
         label="Only the main content"
         description="Without navigation, banners and footers."
@@ -72,21 +104,6 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         error={errors['taskConfig.webScraper.maxChars']}
         onChange={(value) => change({ maxChars: value === '' ? null : Number(value) })}
       />
-      <Switch
-        label="Respect robots.txt"
-        description="Skip pages that disallow bots."
-        checked={scraper.respectRobots}
-        onChange={(event) => change({ respectRobots: event.currentTarget.checked })}
-      />
-      <NumberInput
-        label="Timeout"
-        suffix=" seconds"
-        min={1}
-        max={300}
-        value={scraper.timeoutSeconds}
-        error={errors['taskConfig.webScraper.timeoutSeconds']}
-        onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
-      />
-    </Stack>
+    </>
   );
 }
