@@ -96,7 +96,7 @@ fn agents_find_everything_as_markdown(api: &Api) {
     for link in links {
         let (response, content) = read(api, &format!("/{link}"));
         assert_eq!(response.status, 200, "{link}");
-        if link.ends_with(".md") {
+        if link.strip_suffix(".md").is_some() {
             assert_eq!(response.header("Content-Type"), Some(MARKDOWN));
             assert!(content.starts_with("# ") && content.ends_with('\n'), "{link}");
         }
