@@ -308,7 +308,7 @@ fn web_pages_are_read_by_a_process_of_their_own() {
         "kind": "Html",
         "content_type": "text/html",
         "only_main_content": true,
-        "with_html": false,
+        "wanted": { "formats": [], "chars_max": null, "include": [], "exclude": [] },
     });
     let page = format!("{}<p>Hello</p>", "<div>".repeat(100_000));
     let mut input = child.stdin.take().unwrap();
