@@ -109,7 +109,7 @@ impl Receiver {
 
     /// Whether it is as one that nothing is known of.
     fn is_forgettable(&self) -> bool {
-        self.in_flight == 0 && self.rests_until.is_none() && self.window <= WINDOW_START
+        self.in_flight == 0 && self.rests_until.is_none() && self.window == WINDOW_START
     }
 }
 
