@@ -38,6 +38,8 @@ pub(crate) struct DeliveriesQuery {
     #[schemars(length(min = 1, max = 64))]
     cursor: Option<String>,
     /// Only deliveries with this status.
+    #[serde(default)]
+    #[schemars(with = "DeliveryStatusOut")]
     status: Option<DeliveryStatusOut>,
 }
 
