@@ -1,4 +1,4 @@
-// The result of a run: its cost, and that it found nothing.
+// The result of a run: its cost, that it found nothing, and that it is out of date.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
@@ -42,6 +42,20 @@ async function tellsCost(page, server) {
   const box = page.getByRole('region', { name: 'Try it' });
   await box.getByRole('button', { name: 'Try on this row' }).click();
   await box.getByText(/cost \$0\.005/).waitFor();
+  await offersStaleCells(page, server, project);
+}
+
+// The prompt changes elsewhere: the column's panel says how many results are out of date, and runs them.
+async function offersStaleCells(page, server, project) {
+  const { id } = project.columns.find(({ header }) => header === 'Line');
+  await server.api('PATCH', `/projects/${project.id}/columns/${id}`, { aiConfig: { prompt: 'Who is @{Name}?' } });
+  const panel = page.getByRole('complementary');
+  await panel.getByText('8 cells are out of date.').waitFor();
+  await shot(page, 'stale-cells');
+  await panel.getByRole('button', { name: 'Run them' }).click();
+  await panel.getByText('out of date').waitFor({ state: 'detached' });
+  const status = await server.api('GET', `/projects/${project.id}/status`);
+  assert.equal(status.columns[id].stale, 0);
 }
 
 async function tellsEmpty(page, server, provider) {
