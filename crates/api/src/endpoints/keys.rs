@@ -1,6 +1,7 @@
 //! The caller's team's API keys.
 
 use axum::http::{Method, StatusCode};
+use rowmill_app::{Caller, NewKey};
 use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,13 @@ pub(crate) struct KeyCreated {
     secret: String,
 }
 
+impl KeyCreated {
+    fn new(new_key: NewKey, caller: Caller) -> Self {
+        let secret = new_key.secret.reveal().to_owned();
+        Self { key: KeyOut::new(new_key.key, caller), secret }
+    }
+}
+
 impl Endpoint<ApiState> for CreateKey {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createKey";
@@ -87,8 +95,7 @@ addresses are 400. A key that is limited to projects cannot have `admin`, and ca
     ) -> Result<Answer<KeyCreated>, Error> {
         let caller = call.caller()?;
         let new_key = call.app().create_own_key(caller, body.into()).await?;
-        let secret = new_key.secret.reveal().to_owned();
-        Ok(Answer::new(KeyCreated { key: KeyOut::new(new_key.key, caller), secret }))
+        Ok(Answer::new(KeyCreated::new(new_key, caller)))
     }
 }
 
@@ -117,8 +124,7 @@ impl Endpoint<ApiState> for RotateKey {
     ) -> Result<Answer<KeyCreated>, Error> {
         let caller = call.caller()?;
         let new_key = call.app().rotate_own_key(caller, &path.key_id, body.into()).await?;
-        let secret = new_key.secret.reveal().to_owned();
-        Ok(Answer::new(KeyCreated { key: KeyOut::new(new_key.key, caller), secret }))
+        Ok(Answer::new(KeyCreated::new(new_key, caller)))
     }
 }
 

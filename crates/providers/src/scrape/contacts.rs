@@ -14,7 +14,7 @@ use url::Url;
 use super::boilerplate::Keep;
 use super::head::elements;
 use super::json_ld::{texts, things};
-use super::kept::leaves;
+use super::kept_nodes::leaves;
 
 const FOUND_MAX: usize = 100;
 const EMAIL_CHARS_MAX: usize = 254;

@@ -5,11 +5,11 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 use url::Url;
 
-use super::kept::Kept;
+use super::kept_nodes::KeptNodes;
 use super::links::target;
 
 /// What is kept of a document as HTML: readable elements only, their telling attributes, whole addresses.
-pub(super) fn write(document: &Html, kept: &Kept, base: &Url) -> String {
+pub(super) fn write(document: &Html, kept: &KeptNodes, base: &Url) -> String {
     let mut out = String::new();
     let mut skipped = None;
     for edge in document.tree.root().traverse() {
@@ -92,7 +92,7 @@ mod tests {
     fn check(html: &str, everything: &str, without_frame: &str) {
         let document = Html::parse_document(html);
         let base = Url::parse("https://example.com/p/").unwrap();
-        let written = |keep: Keep| write(&document, &Kept::of(&document, keep), &base);
+        let written = |keep: Keep| write(&document, &KeptNodes::of(&document, keep), &base);
         assert_eq!(written(Keep::Everything), everything, "{html}");
         assert_eq!(written(Keep::WithoutFrame), without_frame, "{html}");
     }

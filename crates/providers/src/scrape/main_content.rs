@@ -11,7 +11,7 @@ use scraper::{Html, Node};
 use trafilatura::{ExtractionFocus, Options};
 use url::Url;
 
-use super::kept::Kept;
+use super::kept_nodes::KeptNodes;
 use super::outline::Outline;
 use super::{area, completion};
 
@@ -28,7 +28,7 @@ const CONTENT_CHARS_MIN: usize = 200;
 /// What a page is about.
 pub(super) enum MainContent {
     /// These parts of the page itself.
-    Kept(Kept),
+    KeptNodes(KeptNodes),
     /// Text that the page holds as data for programs, and does not show.
     Elsewhere(Html),
 }
@@ -79,7 +79,7 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
         selected.extend(leaves.map(|(place, _)| place));
     }
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
-    MainContent::Kept(Kept::with(document, leaves.map(|(_, leaf)| leaf.id)))
+    MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
 }
 
 /// Whether a page is made to lead elsewhere, so that its links are its content.
@@ -159,7 +159,7 @@ mod tests {
         let menu =
             "<ul><li><a href=/a>A</a><li><a href=/b>B</a><li><a href=/c>C</a><li><a href=/d>D</a></ul>";
         let mut document = Html::parse_document(&format!("<h1>Mills</h1>{links}{menu}"));
-        let MainContent::Kept(kept) = find(&mut document, &Url::parse("https://example.com/").unwrap())
+        let MainContent::KeptNodes(kept) = find(&mut document, &Url::parse("https://example.com/").unwrap())
         else {
             panic!("the page shows its links");
         };

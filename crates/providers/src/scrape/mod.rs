@@ -18,7 +18,7 @@ mod html;
 mod html_limits;
 mod images;
 mod json_ld;
-mod kept;
+mod kept_nodes;
 mod links;
 mod main_content;
 mod markdown;

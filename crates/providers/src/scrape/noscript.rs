@@ -3,7 +3,7 @@
 use scraper::{Html, Node};
 
 use super::boilerplate::Keep;
-use super::kept::leaves;
+use super::kept_nodes::leaves;
 
 /// Less than this asks people to turn scripts on.
 const CHARS_MIN: usize = 500;

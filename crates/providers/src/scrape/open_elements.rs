@@ -24,7 +24,7 @@ const VOID: [&str; 14] = [
     "wbr",
 ];
 /// Start tags that end an open paragraph.
-const ENDS_P: [&str; 33] = [
+pub(super) const ENDS_P: [&str; 33] = [
     "address",
     "article",
     "aside",

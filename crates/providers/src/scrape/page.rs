@@ -8,7 +8,7 @@ use super::boilerplate::Keep;
 use super::charset::decode;
 use super::frames::{Job, Kind, Page, Wanted};
 use super::html_limits::limit_html;
-use super::kept::Kept;
+use super::kept_nodes::KeptNodes;
 use super::main_content::{self, MainContent};
 use super::{about, contacts, head, html, images, json_ld, links, markdown, noscript, plain_text, selectors};
 
@@ -84,7 +84,7 @@ fn of_html(job: &Job, text: &str) -> Page {
 }
 
 /// What is read of a document, which may be another one than the page's own.
-fn content_of(mut document: Html, base: &Url, only_main_content: bool, wanted: &Wanted) -> (Html, Kept) {
+fn content_of(mut document: Html, base: &Url, only_main_content: bool, wanted: &Wanted) -> (Html, KeptNodes) {
     selectors::exclude(&mut document, &wanted.exclude);
     if !wanted.include.is_empty() {
         let kept = selectors::include(&document, &wanted.include);
@@ -92,11 +92,11 @@ fn content_of(mut document: Html, base: &Url, only_main_content: bool, wanted: &
     }
     if only_main_content {
         match main_content::find(&mut document, base) {
-            MainContent::Kept(kept) => return (document, kept),
+            MainContent::KeptNodes(kept) => return (document, kept),
             MainContent::Elsewhere(other) => document = other,
         }
     }
-    let kept = Kept::of(&document, Keep::Everything);
+    let kept = KeptNodes::of(&document, Keep::Everything);
     (document, kept)
 }
 

@@ -3,10 +3,10 @@
 use ego_tree::iter::Edge;
 use scraper::{Html, Node};
 
-use super::kept::Kept;
+use super::kept_nodes::KeptNodes;
 
 /// The words, a line for each block.
-pub(super) fn write(document: &Html, kept: &Kept) -> String {
+pub(super) fn write(document: &Html, kept: &KeptNodes) -> String {
     let mut out = String::new();
     for edge in document.tree.root().traverse() {
         match edge {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn blocks_are_lines() {
         let document = Html::parse_document("<h1>A <b>b</b></h1><p>c\n d<br>e</p><ul><li>f<li>g</ul><td>h");
-        let kept = Kept::of(&document, Keep::Everything);
+        let kept = KeptNodes::of(&document, Keep::Everything);
         assert_eq!(write(&document, &kept), "A b\nc d\ne\nf\ng\nh");
     }
 

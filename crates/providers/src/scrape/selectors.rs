@@ -4,7 +4,7 @@ use scraper::{Html, Selector};
 
 use super::boilerplate::Keep;
 use super::frames::Wanted;
-use super::kept::{Kept, leaves};
+use super::kept_nodes::{KeptNodes, leaves};
 use crate::failure::{Failure, FailureKind};
 
 /// Fails if one of the selectors cannot be read.
@@ -35,14 +35,14 @@ pub(super) fn exclude(document: &mut Html, selectors: &[String]) {
 }
 
 /// All there is to read in what the selectors match.
-pub(super) fn include(document: &Html, selectors: &[String]) -> Kept {
+pub(super) fn include(document: &Html, selectors: &[String]) -> KeptNodes {
     let mut found = Vec::new();
     for selector in parsed(selectors) {
         for element in document.select(&selector) {
             found.extend(leaves(*element, Keep::Everything));
         }
     }
-    Kept::with(document, found)
+    KeptNodes::with(document, found)
 }
 
 fn parsed(selectors: &[String]) -> impl Iterator<Item = Selector> {

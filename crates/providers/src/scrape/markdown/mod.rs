@@ -16,14 +16,15 @@ use scraper::{Html, Node};
 use url::Url;
 
 use self::flow::{BlockKind, Flow};
-use super::kept::Kept;
+use super::kept_nodes::KeptNodes;
 use super::links::target;
+use super::open_elements::ENDS_P;
 
 /// Lists and quotes in one another; what lies deeper is not moved further to the right.
 const NESTING_MAX: u8 = 10;
 
 /// What is kept of a document as Markdown, images only if they are wanted.
-pub(super) fn write(document: &Html, kept: &Kept, base: &Url, with_images: bool) -> String {
+pub(super) fn write(document: &Html, kept: &KeptNodes, base: &Url, with_images: bool) -> String {
     let writer = Writer { kept, base, with_images };
     let mut flow = Flow::default();
     writer.children(document.tree.root(), &mut flow, Context::default());
@@ -31,7 +32,7 @@ pub(super) fn write(document: &Html, kept: &Kept, base: &Url, with_images: bool)
 }
 
 struct Writer<'a> {
-    kept: &'a Kept,
+    kept: &'a KeptNodes,
     base: &'a Url,
     with_images: bool,
 }
@@ -299,55 +300,11 @@ fn set_apart(line: &mut String, place: usize, is_heading: bool) {
     }
 }
 
+/// Whether an element stands on lines of its own: those that end a paragraph, and parts of lists, tables and forms.
 fn is_block(name: &str) -> bool {
-    const BLOCKS: [&str; 45] = [
-        "html",
-        "body",
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hgroup",
-        "legend",
-        "li",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "search",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "tr",
-        "ul",
-    ];
-    BLOCKS.contains(&name) || matches!(name, "thead" | "tfoot" | "colgroup" | "optgroup")
+    ENDS_P.contains(&name)
+        || matches!(name, "html" | "body" | "caption" | "dd" | "dt" | "legend" | "li" | "search")
+        || matches!(name, "colgroup" | "optgroup" | "tbody" | "td" | "tfoot" | "th" | "thead" | "tr")
 }
 
 #[cfg(test)]

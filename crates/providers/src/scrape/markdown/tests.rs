@@ -4,11 +4,11 @@ use scraper::Html;
 use url::Url;
 
 use super::super::boilerplate::Keep;
-use super::super::kept::Kept;
+use super::super::kept_nodes::KeptNodes;
 
 fn written(html: &str, with_images: bool) -> String {
     let document = Html::parse_document(html);
-    let kept = Kept::of(&document, Keep::Everything);
+    let kept = KeptNodes::of(&document, Keep::Everything);
     super::write(&document, &kept, &Url::parse("https://example.com/").unwrap(), with_images)
 }
 

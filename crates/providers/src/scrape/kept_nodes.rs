@@ -10,9 +10,9 @@ use super::boilerplate::{Keep, is_dropped};
 
 /// The texts and images that are kept, and every element that holds one of them.
 #[derive(Debug, Default)]
-pub(super) struct Kept(HashSet<NodeId>);
+pub(super) struct KeptNodes(HashSet<NodeId>);
 
-impl Kept {
+impl KeptNodes {
     /// All there is to read.
     pub(super) fn of(document: &Html, keep: Keep) -> Self {
         Self::with(document, leaves(document.tree.root(), keep))
