@@ -21,7 +21,9 @@ use crate::importing::{JobSteps, RowImporter, read_file};
 use crate::wire::import_job::{JobFailure, JobOutcome};
 
 /// Imports that one process runs at once. Their batches take turns with all other writes.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 4;
+/// Those of them that only a team may take of which none runs, so that one team's long files leave room for others.
+const RESERVED: usize = 2;
 /// How often a job is claimed that does not come on. The process may have died of it.
 const CLAIMS_MAX: u32 = 5;
 /// When a job is tried again that failed for a reason of the server's.
@@ -38,7 +40,10 @@ pub struct ImportRunner {
 impl ImportRunner {
     /// `holder` names this process.
     pub fn start(app: Arc<App>, holder: Uuid) -> Self {
-        let tasks = (0..AT_ONCE).map(|_| tokio::spawn(work(Arc::clone(&app), holder))).collect();
+        let running_max = |slot| if slot < RESERVED { 0 } else { u32::MAX };
+        let tasks = (0..AT_ONCE)
+            .map(|slot| tokio::spawn(work(Arc::clone(&app), holder, running_max(slot))))
+            .collect();
         Self { app, holder, tasks }
     }
 
@@ -55,9 +60,9 @@ impl ImportRunner {
     }
 }
 
-async fn work(app: Arc<App>, holder: Uuid) {
+async fn work(app: Arc<App>, holder: Uuid, running_max: u32) {
     loop {
-        match app.claim_import(holder).await {
+        match app.claim_import(holder, running_max).await {
             Ok(Some(job)) => {
                 let tenant = Tenant::team(job.team.0.as_u128());
                 tenant.scope(hold(&app, holder, &job)).await;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use rowmill_model::{ColumnId, ImportId, KeyId, ProjectId, Scopes};
-use rowmill_store::{ImportJob, ImportPart, ImportStatus, ImportStep, NewImport, StoreError};
+use rowmill_store::{ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, NewImport, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -110,6 +110,8 @@ impl App {
         if !self.store.queue_import(upload.id).await? {
             return Err(gone());
         }
+        // Each slot looks, because not every one may take every import; and so does one that is about to wait.
+        self.import_queued.notify_waiters();
         self.import_queued.notify_one();
         self.store.import(upload.project, upload.id).await?.ok_or_else(gone)
     }
@@ -157,10 +159,12 @@ impl App {
         self.import_job(caller, project, id).await
     }
 
-    /// Takes the job that is next, or waits a little for one.
-    pub async fn claim_import(&self, holder: Uuid) -> Result<Option<ImportJob>> {
+    /// Takes the job that is next, or waits a little for one. Teams that have more than `running_max` running are
+    /// passed over.
+    pub async fn claim_import(&self, holder: Uuid, running_max: u32) -> Result<Option<ImportJob>> {
         let now_ms = self.clock.now_ms();
-        let claimed = self.store.claim_import(holder, now_ms, now_ms + LEASE_MS).await?;
+        let claim = ImportClaim { holder, now_ms, lease_until_ms: now_ms + LEASE_MS, running_max };
+        let claimed = self.store.claim_import(claim).await?;
         if claimed.is_none() {
             let _ = tokio::time::timeout(LOOK_EVERY, self.import_queued.notified()).await;
         }

@@ -2,7 +2,7 @@
 
 use rowmill_model::{ImportId, ProjectId, TeamId};
 use rowmill_store::{
-    ENDED_IMPORTS_MAX, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, NewImport, Result,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, NewImport, Result,
     SWEEP_PARTS, StoreError,
 };
 use tokio_postgres::Row;
@@ -93,21 +93,18 @@ pub(crate) async fn part(tx: &mut Tx, id: ImportId, number: u32) -> Result<Optio
     Ok(tx.query(sql, &[&id.uuid(), &i64::from(number)]).await?.first().map(|row| row.get(0)))
 }
 
-pub(crate) async fn claim(
-    tx: &mut Tx,
-    holder: Uuid,
-    now_ms: i64,
-    lease_until_ms: i64,
-) -> Result<Option<ImportJob>> {
+pub(crate) async fn claim(tx: &mut Tx, claim: ImportClaim) -> Result<Option<ImportJob>> {
+    let ImportClaim { holder, now_ms, lease_until_ms, running_max } = claim;
     // The order within a project is that of sending.
-    let sql = "SELECT id, project FROM rowmill.imports i WHERE ended_at IS NULL \
+    let sql = "SELECT id, project FROM rowmill.imports i CROSS JOIN LATERAL \
+               (SELECT count(*) FROM rowmill.imports r WHERE r.ended_at IS NULL AND r.team = i.team \
+               AND r.status = 'running' AND r.lease_until > $1) AS of_team(running) WHERE ended_at IS NULL \
                AND (status = 'queued' OR (status = 'running' AND lease_until <= $1)) \
                AND NOT EXISTS (SELECT 1 FROM rowmill.imports o WHERE o.ended_at IS NULL AND o.project = i.project \
                AND o.id <> i.id AND (o.status = 'running' \
                OR (o.status = 'queued' AND (o.created_at, o.id) < (i.created_at, i.id)))) \
-               ORDER BY (SELECT count(*) FROM rowmill.imports r WHERE r.ended_at IS NULL AND r.team = i.team \
-               AND r.status = 'running' AND r.lease_until > $1), created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED";
-    let next = tx.query(sql, &[&now_ms]).await?;
+               AND running <= $2 ORDER BY running, created_at, id LIMIT 1 FOR UPDATE OF i SKIP LOCKED";
+    let next = tx.query(sql, &[&now_ms, &i64::from(running_max)]).await?;
     let Some(row) = next.first() else { return Ok(None) };
     let (id, project): (Uuid, Uuid) = (row.get(0), row.get(1));
     let sql = "UPDATE rowmill.imports SET status = 'running', holder = $2, lease_until = $3, claims = claims + 1, \

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rowmill_model::{ImportId, ProjectId};
-use rowmill_store::{ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result};
+use rowmill_store::{ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result};
 use uuid::Uuid;
 
 use crate::database::CommitDoubt::{Repeat, Tell};
@@ -50,19 +50,13 @@ impl ImportStore for PostgresStore {
     }
 
     async fn claim_import(
-        &self,
-        holder: Uuid,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<ImportJob>> {
+&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
         // Asked again and again: no transaction is begun while nothing waits.
         let sql = "SELECT 1 FROM rowmill.imports WHERE ended_at IS NULL AND status <> 'receiving' LIMIT 1";
         if self.node.database.ask(sql, &[]).await?.is_empty() {
             return Ok(None);
         }
-        let claim: Attempt<(Uuid, i64, i64), Option<ImportJob>> =
-            |tx, (holder, now_ms, until_ms)| Box::pin(import_jobs::claim(tx, *holder, *now_ms, *until_ms));
-        self.node().write(Tell, (holder, now_ms, lease_until_ms), claim).await
+        self.node().write(Tell, claim, |tx, claim| Box::pin(import_jobs::claim(tx, *claim))).await
     }
 
     async fn renew_import(

@@ -2,7 +2,7 @@
 
 use rowmill_model::{ImportId, ProjectId, TeamId};
 use rowmill_store::{
-    ENDED_IMPORTS_MAX, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, NewImport, Result,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, NewImport, Result,
     SWEEP_PARTS, StoreError,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row};
@@ -112,24 +112,20 @@ pub(crate) fn part(connection: &Connection, id: ImportId, number: u32) -> Result
         .map_err(backend)
 }
 
-pub(crate) fn claim(
-    connection: &Connection,
-    holder: Uuid,
-    now_ms: i64,
-    lease_until_ms: i64,
-) -> Result<Option<ImportJob>> {
+pub(crate) fn claim(connection: &Connection, claim: ImportClaim) -> Result<Option<ImportJob>> {
+    let ImportClaim { holder, now_ms, lease_until_ms, running_max } = claim;
     // The order within a project is that of sending.
-    let sql = "SELECT id, project FROM imports i WHERE ended_at IS NULL \
+    let sql = "SELECT id, project, (SELECT count(*) FROM imports r WHERE r.ended_at IS NULL AND r.team = i.team \
+               AND r.status = 'running' AND r.lease_until > ?1) AS running FROM imports i WHERE ended_at IS NULL \
                AND (status = 'queued' OR (status = 'running' AND lease_until <= ?1)) \
                AND NOT EXISTS (SELECT 1 FROM imports o WHERE o.ended_at IS NULL AND o.project = i.project \
                AND o.id <> i.id AND (o.status = 'running' \
                OR (o.status = 'queued' AND (o.created_at, o.id) < (i.created_at, i.id)))) \
-               ORDER BY (SELECT count(*) FROM imports r WHERE r.ended_at IS NULL AND r.team = i.team \
-               AND r.status = 'running' AND r.lease_until > ?1), created_at, id LIMIT 1";
+               AND running <= ?2 ORDER BY running, created_at, id LIMIT 1";
     let next = connection
         .prepare_cached(sql)
         .and_then(|mut query| {
-            query.query_row([now_ms], |row| Ok((uuid_of(row, 0)?, uuid_of(row, 1)?))).optional()
+            query.query_row((now_ms, running_max), |row| Ok((uuid_of(row, 0)?, uuid_of(row, 1)?))).optional()
         })
         .map_err(backend)?;
     let Some((id, project)) = next else { return Ok(None) };

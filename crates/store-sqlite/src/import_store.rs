@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rowmill_model::{ImportId, ProjectId};
-use rowmill_store::{ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result};
+use rowmill_store::{ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result};
 use uuid::Uuid;
 
 use crate::import_jobs;
@@ -48,17 +48,13 @@ impl ImportStore for SqliteStore {
     }
 
     async fn claim_import(
-        &self,
-        holder: Uuid,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<ImportJob>> {
+&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
         // Asked again and again: the writer is left alone while nothing waits.
         if self.readers.read(import_jobs::open_count)? == 0 {
             return Ok(None);
         }
         self.writer
-            .write(move |connection| import_jobs::claim(connection, holder, now_ms, lease_until_ms))
+            .write(move |connection| import_jobs::claim(connection, claim))
             .await
     }
 

@@ -158,6 +158,16 @@ pub fn cut_file(id: ImportId) -> String {
 }
 
 /// Keeps imports that run in the background.
+/// Who takes the next import, and which it may take.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportClaim {
+    pub holder: Uuid,
+    pub now_ms: i64,
+    pub lease_until_ms: i64,
+    /// Teams that have more running than this are passed over. With 0, a slot is reserved for teams that have none.
+    pub running_max: u32,
+}
+
 #[async_trait]
 pub trait ImportStore: Send + Sync {
     /// Begins to take a file.
@@ -185,8 +195,7 @@ pub trait ImportStore: Send + Sync {
 
     /// Takes the job that is next, for as long as the lease lasts: of the team with the fewest that run, the oldest. A
     /// project has one that runs at a time.
-    async fn claim_import(&self, holder: Uuid, now_ms: i64, lease_until_ms: i64)
-    -> Result<Option<ImportJob>>;
+    async fn claim_import(&self, claim: ImportClaim) -> Result<Option<ImportJob>>;
 
     /// Says whether the holder still has the job. A lease that is over by then lets another have it; `forgives` counts
     /// the claim as if it had not been.

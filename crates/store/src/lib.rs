@@ -29,7 +29,7 @@ mod write_health;
 
 pub use crate::error::{Result, StoreError};
 pub use crate::import_jobs::{
-    ENDED_IMPORTS_MAX, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
     NewImport, SWEEP_PARTS, cut_file, open_imports, stray_file,
 };
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::make::{batch, create, load, numbered, project};
 use crate::error::{Result, StoreError};
-use crate::import_jobs::{ImportJob, ImportPart, ImportStatus, ImportStep, NewImport};
+use crate::import_jobs::{ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, NewImport};
 use crate::store::Store;
 use crate::types::{Inserted, NewRows};
 
@@ -42,7 +42,17 @@ async fn queue(store: &dyn Store, number: u128, team: u128, project: ProjectId) 
 }
 
 async fn claim(store: &dyn Store, holder: Uuid, now_ms: i64) -> Option<ImportJob> {
-    store.claim_import(holder, now_ms, now_ms + 100).await.unwrap()
+    claim_beside(store, holder, now_ms, u32::MAX).await
+}
+
+async fn claim_beside(
+    store: &dyn Store,
+    holder: Uuid,
+    now_ms: i64,
+    running_max: u32,
+) -> Option<ImportJob> {
+    let claim = ImportClaim { holder, now_ms, lease_until_ms: now_ms + 100, running_max };
+    store.claim_import(claim).await.unwrap()
 }
 
 fn step(number: u128, holder: Uuid, after: u64) -> ImportStep {
@@ -167,8 +177,10 @@ pub(super) async fn teams_take_turns_with_their_imports(store: &dyn Store) {
     queue(store, 1, 1, projects[0]).await;
     queue(store, 2, 1, projects[0]).await;
     queue(store, 3, 1, projects[1]).await;
+    assert_eq!(claim(store, ONE, 10).await.unwrap().id, import_id(1));
+    assert_eq!(claim_beside(store, ONE, 10, 0).await, None, "a reserved slot stays free for other teams");
     queue(store, 4, 2, projects[2]).await;
-    let mut order = Vec::new();
+    let mut order = vec![import_id(1)];
     while let Some(job) = claim(store, ONE, 10).await {
         order.push(job.id);
     }

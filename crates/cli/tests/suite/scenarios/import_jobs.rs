@@ -25,6 +25,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("import_jobs", Own:
     an_import_goes_on_after_a_restart,
     imports_can_be_cancelled,
     imports_and_their_bytes_are_few,
+    long_files_of_one_team_leave_room_for_another,
     a_project_that_is_deleted_ends_its_import,
     what_is_not_finished_is_not_moved,
 );
@@ -307,6 +308,24 @@ fn imports_and_their_bytes_are_few() {
     let table = server.api().table(&[]);
     let refused = send(&table, &[], "text/csv", large).refused(400, "limit_exceeded");
     assert!(refused["error"].as_str().unwrap().contains("importJobsBytesMax"), "{refused}");
+}
+
+fn long_files_of_one_team_leave_room_for_another() {
+    let server = Server::start(&[SMALL]);
+    let (api, other) = (server.api(), server.team("other"));
+    let tables: Vec<Table> = (0..4).map(|_| api.table(&[])).collect();
+    let long: Vec<String> = tables.iter().map(|table| start(table, &[], numbered(ROWS * 5))).collect();
+    let running = || {
+        let runs = |(table, id): &(&Table, &String)| job(table, id)["job"]["status"] == "running";
+        tables.iter().zip(&long).filter(runs).count()
+    };
+    eventually("several run", TIME_MAX, || (running() >= 2).then_some(()));
+    let others = other.table(&[]);
+    assert_eq!(ended(&others, &start(&others, &[], numbered(10)))["job"]["status"], "finished");
+    assert!(running() >= 2, "the long ones still run");
+    for (table, id) in tables.iter().zip(&long) {
+        table.delete(&format!("/imports/{id}")).ok();
+    }
 }
 
 fn a_project_that_is_deleted_ends_its_import() {

@@ -9,7 +9,7 @@ use super::import_job::MemoryImport;
 use super::state::State;
 use crate::error::{Result, StoreError};
 use crate::import_jobs::{
-    ENDED_IMPORTS_MAX, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
     NewImport,
 };
 
@@ -52,7 +52,8 @@ impl State {
         Ok(())
     }
 
-    fn claim_import(&mut self, holder: Uuid, now_ms: i64, lease_until_ms: i64) -> Option<ImportJob> {
+    fn claim_import(&mut self, claim: ImportClaim) -> Option<ImportJob> {
+        let ImportClaim { holder, now_ms, lease_until_ms, running_max } = claim;
         let sent: Vec<&MemoryImport> =
             self.imports.iter().filter(|import| !import.is_receiving && import.is_open()).collect();
         let place = |import: &MemoryImport| (import.job.created_at_ms, import.job.id);
@@ -70,7 +71,11 @@ impl State {
             };
             sent.iter().filter(runs).count()
         };
-        let next = sent.iter().filter(is_next).min_by_key(|import| (running(import.job.team), place(import)));
+        let next = sent
+            .iter()
+            .filter(is_next)
+            .filter(|import| running(import.job.team) <= running_max as usize)
+            .min_by_key(|import| (running(import.job.team), place(import)));
         let id = next?.job.id;
         let import = self.import_mut(id)?;
         (import.holder, import.lease_until_ms) = (Some(holder), lease_until_ms);
@@ -174,12 +179,8 @@ impl ImportStore for MemoryStore {
     }
 
     async fn claim_import(
-        &self,
-        holder: Uuid,
-        now_ms: i64,
-        lease_until_ms: i64,
-    ) -> Result<Option<ImportJob>> {
-        self.write(|state, _| Ok(state.claim_import(holder, now_ms, lease_until_ms)))
+&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
+        self.write(|state, _| Ok(state.claim_import(claim)))
     }
 
     async fn renew_import(
