@@ -6,6 +6,7 @@ mod bench;
 mod browser;
 mod clients;
 mod document;
+mod examples;
 mod http;
 mod litellm;
 mod mcp;
@@ -24,7 +25,7 @@ Usage: cargo xtask <command>
 
   test [--keep-going] [--rounds N] [--large] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, unit, faults, document, schemathesis, clients, peers, browser
+               fmt, clippy, tidy, unit, faults, document, schemathesis, clients, examples, peers, mcp, browser
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
                --large       faults in their large form (the small one is part of unit)

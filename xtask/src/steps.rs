@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, run};
-use crate::{browser, clients, document, mcp, peers, schemathesis, tidy, tools};
+use crate::{browser, clients, document, examples, mcp, peers, schemathesis, tidy, tools};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
@@ -44,6 +44,7 @@ const STEPS: &[Step] = &[
     Step { name: "document", what: "openapi.json is current, valid and clean", run: |_| document::check() },
     Step { name: "schemathesis", what: "the service keeps its document", run: |_| schemathesis::run() },
     Step { name: "clients", what: "generated clients work", run: |_| clients::test() },
+    Step { name: "examples", what: "the examples of the guides run", run: |_| examples::run_all() },
     Step { name: "peers", what: "AI columns against a real proxy of models", run: |_| peers::run() },
     Step {
         name: "mcp",

@@ -23,6 +23,7 @@ macro_rules! guides {
 }
 
 guides! {
+    user "first-table": "make a table, add rows, fill columns and export, in curl, Python and TypeScript";
     user "errors": "error codes of requests and of cells, and what to do";
     user "agents": "work with tables through the Model Context Protocol at `/mcp`";
     user "command-line": "`rowmill` as a client: sign in, list, import, export, run, follow";
@@ -31,6 +32,7 @@ guides! {
     user "ai-columns": "how language models are asked, structured output, fallbacks";
     user "scraping": "what the web scraper reads of a page, and in which form";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
+    user "switching": "moving from Clay or Airtable: what comes over, and what is called what";
     user "clients": "typed clients in Python and TypeScript";
     operator "backup": "back up, restore and check";
     operator "moving": "move to another database";
