@@ -1,12 +1,12 @@
-import { Button, Checkbox, Group, Modal, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { errorMessage, fieldErrors } from '../api/error';
 import { changeWebhook, createWebhook } from '../api/operations';
-import { projectsQuery } from '../api/queries';
 import type { Webhook, WebhookEventType } from '../api/types';
 import { unsaved, useUnsaved } from '../ui/unsaved';
 import { WEBHOOK_EVENTS } from './webhookEvents';
+import { WebhookScope } from './WebhookScope';
 
 interface Props {
   webhook: Webhook | undefined;
@@ -15,18 +15,27 @@ interface Props {
   onClose: () => void;
 }
 
+/** The API's word for all is null. */
+const orAll = (ids: string[]) => (ids.length > 0 ? ids : null);
+
 /** Creates or changes a webhook. */
 export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
-  const projects = useQuery(projectsQuery);
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [events, setEvents] = useState<string[]>(webhook?.events ?? []);
   const [projectIds, setProjectIds] = useState<string[]>(webhook?.projectIds ?? []);
+  const [columnIds, setColumnIds] = useState<string[]>(webhook?.columnIds ?? []);
   const forget = useUnsaved(url !== (webhook?.url ?? ''));
   const close = () => unsaved.guard(onClose);
   const save = useMutation({
     mutationFn: async () => {
-      const body = { url: url.trim(), description, events: events as WebhookEventType[], projectIds: projectIds.length > 0 ? projectIds : null };
+      const body = {
+        url: url.trim(),
+        description,
+        events: events as WebhookEventType[],
+        projectIds: orAll(projectIds),
+        columnIds: orAll(columnIds),
+      };
       if (webhook) {
         await changeWebhook(webhook.id, body);
         return undefined;
@@ -56,13 +65,14 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
               ))}
             </Stack>
           </Checkbox.Group>
-          <MultiSelect
-            label="Tables"
-            description="Leave empty for all tables, also those made later."
-            data={(projects.data ?? []).map(({ id, title }) => ({ value: id, label: title }))}
-            value={projectIds}
-            searchable
-            onChange={setProjectIds}
+          <WebhookScope
+            projectIds={projectIds}
+            columnIds={columnIds}
+            error={errors.columnIds}
+            onChange={(projects, columns) => {
+              setProjectIds(projects);
+              setColumnIds(columns);
+            }}
           />
           {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">

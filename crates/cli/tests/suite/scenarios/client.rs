@@ -1,6 +1,6 @@
 //! `rowmill` as a client: the real binary against a running service.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -22,26 +22,25 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("client", Own:
     what_is_exported_can_be_imported,
     a_run_is_watched_to_its_end,
     who_stops_watching_is_told_how_to_stop_the_run,
-    events_are_printed_as_they_happen,
 );
 pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("client", Embedded:
     shells_and_manuals_know_the_commands,
 );
 
 /// A service, and somebody who uses it from a shell.
-struct Shell {
-    server: Server,
-    key: String,
+pub(super) struct Shell {
+    pub(super) server: Server,
+    pub(super) key: String,
 }
 
 impl Shell {
-    fn new(server: Server) -> Self {
+    pub(super) fn new(server: Server) -> Self {
         let key = stdout(&server.command(&["key", "create", "--team", "default"])).trim().to_owned();
         Self { server, key }
     }
 
     /// Somebody who has signed in.
-    fn signed_in() -> Self {
+    pub(super) fn signed_in() -> Self {
         Self::of(Server::start(&[]))
     }
 
@@ -68,7 +67,7 @@ impl Shell {
         std::fs::write(self.path(name), content).unwrap();
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = server::command(self.server.folder());
         command.env("XDG_CONFIG_HOME", self.path("config")).args(arguments);
         command
@@ -84,13 +83,13 @@ impl Shell {
         child.wait_with_output().unwrap()
     }
 
-    fn start(&self, arguments: &[&str]) -> Child {
+    pub(super) fn start(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     #[track_caller]
-    fn out(&self, arguments: &[&str]) -> String {
+    pub(super) fn out(&self, arguments: &[&str]) -> String {
         stdout(&self.run(arguments))
     }
 
@@ -102,7 +101,7 @@ impl Shell {
 
     /// Ends with this status, nothing on standard output, and these words on standard error.
     #[track_caller]
-    fn fails(&self, arguments: &[&str], status: i32, words: &str) {
+    pub(super) fn fails(&self, arguments: &[&str], status: i32, words: &str) {
         fails(&self.run(arguments), status, words);
     }
 }
@@ -403,34 +402,6 @@ fn who_stops_watching_is_told_how_to_stop_the_run() {
     assert_eq!(shell.out(&["stop", "My run"]), "1 cell in 1 row stopped\n");
     assert_eq!(shell.json(&["stop", "My run"])["stoppedCount"], 0);
     assert_eq!(table.get("/status").ok()["processing"], false);
-}
-
-fn events_are_printed_as_they_happen() {
-    let shell = Shell::signed_in();
-    let table = shell.server.api().table(&["Name"]);
-    let mut child = shell.start(&["tail", &table.id, "--json"]);
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = |name: &str| loop {
-        let event: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-        if event["event"] == name {
-            return event;
-        }
-    };
-    let first = next("status");
-    let row = table.insert(json!([{ "Name": "Ada" }])).remove(0);
-    let event = next("rows");
-    assert_eq!(event["data"]["rows"][0]["id"], row.as_str());
-    assert_eq!(event["data"]["rows"][0]["cells"]["Name"]["value"], "Ada");
-    table.delete_rows(&[&row]).ok();
-    assert_eq!(next("rows")["data"]["deleted"], json!([row]));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    // From where it was, for people.
-    let since = first["id"].as_str().unwrap();
-    let told = shell.out(&["tail", &table.id, "--seconds", "0", "--since", since]);
-    assert!(told.contains(&format!("Z {row} deleted\n")), "{told}");
-    assert!(told.contains("0 rows: 0 waiting, 0 running, 0 failed"), "{told}");
-    shell.fails(&["tail", "Nothing"], 4, "Nothing");
 }
 
 fn shells_and_manuals_know_the_commands() {

@@ -8,6 +8,7 @@ mod ai_columns;
 mod backups;
 mod cells;
 mod client;
+mod client_tail;
 mod columns;
 mod commands;
 mod connections;
@@ -144,6 +145,7 @@ const ALL: &[&[Scenario]] = &[
     commands::OWN,
     commands::EMBEDDED,
     client::OWN,
+    client_tail::OWN,
     client::EMBEDDED,
     permissions::EMBEDDED,
     stopping::OWN,
