@@ -23,8 +23,8 @@ pub(crate) fn test() -> AnyResult {
     let binary = server::build()?;
     let web = root().join("web");
     tools::web(&web)?;
-    // Types of the API, which the tests read, too.
-    run(npm(&web).args(["run", "--silent", "types"]))?;
+    // Also makes the types of the API, which the tests read.
+    run(npm(&web).args(["run", "--silent", "check"]))?;
     run(npm(&web).args(["run", "--silent", "test"]))?;
     let mut command = npm(&web);
     command
