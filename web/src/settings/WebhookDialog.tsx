@@ -23,8 +23,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [events, setEvents] = useState<string[]>(webhook?.events ?? []);
-  const [projectIds, setProjectIds] = useState<string[]>(webhook?.projectIds ?? []);
-  const [columnIds, setColumnIds] = useState<string[]>(webhook?.columnIds ?? []);
+  const [scope, setScope] = useState({ projectIds: webhook?.projectIds ?? [], columnIds: webhook?.columnIds ?? [] });
   const forget = useUnsaved(url !== (webhook?.url ?? ''));
   const close = () => unsaved.guard(onClose);
   const save = useMutation({
@@ -33,8 +32,8 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
         url: url.trim(),
         description,
         events: events as WebhookEventType[],
-        projectIds: orAll(projectIds),
-        columnIds: orAll(columnIds),
+        projectIds: orAll(scope.projectIds),
+        columnIds: orAll(scope.columnIds),
       };
       if (webhook) {
         await changeWebhook(webhook.id, body);
@@ -65,15 +64,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
               ))}
             </Stack>
           </Checkbox.Group>
-          <WebhookScope
-            projectIds={projectIds}
-            columnIds={columnIds}
-            error={errors.columnIds}
-            onChange={(projects, columns) => {
-              setProjectIds(projects);
-              setColumnIds(columns);
-            }}
-          />
+          <WebhookScope {...scope} error={errors.columnIds} onChange={setScope} />
           {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">
               {errorMessage(save.error)}

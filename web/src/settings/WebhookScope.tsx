@@ -6,7 +6,7 @@ interface Props {
   projectIds: string[];
   columnIds: string[];
   error: string | undefined;
-  onChange: (projectIds: string[], columnIds: string[]) => void;
+  onChange: (scope: { projectIds: string[]; columnIds: string[] }) => void;
 }
 
 /** Which tables, and which of their columns, a webhook tells of. */
@@ -20,7 +20,7 @@ export function WebhookScope({ projectIds, columnIds, error, onChange }: Props) 
   /** Columns of a table that is no longer chosen go with it. */
   const chooseTables = (ids: string[]) => {
     const dropped = chosen.filter(({ id }) => !ids.includes(id)).flatMap(({ columns }) => columns.map(({ id }) => id));
-    onChange(ids, ids.length === 0 ? [] : columnIds.filter((id) => !dropped.includes(id)));
+    onChange({ projectIds: ids, columnIds: ids.length === 0 ? [] : columnIds.filter((id) => !dropped.includes(id)) });
   };
   return (
     <>
@@ -40,7 +40,7 @@ export function WebhookScope({ projectIds, columnIds, error, onChange }: Props) 
           value={columnIds}
           error={error}
           searchable
-          onChange={(ids) => onChange(projectIds, ids)}
+          onChange={(ids) => onChange({ projectIds, columnIds: ids })}
         />
       )}
     </>

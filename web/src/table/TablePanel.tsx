@@ -3,6 +3,8 @@ import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
 import type { Selection } from './grid/selection';
+import { RecipeList } from './recipes/RecipeList';
+import { RecipePanel } from './recipes/RecipePanel';
 import { RunsPanel } from './runs/RunsPanel';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
@@ -36,8 +38,12 @@ export default function TablePanel({ table, target, onOpen, onSelect, onMade, on
           projectId={table.project.id}
           onChoose={(templateId, header) => onOpen({ kind: 'newColumn', templateId, header })}
           onClose={onClose}
-        />
+        >
+          <RecipeList onChoose={(recipe) => onOpen({ kind: 'recipe', recipe })} />
+        </GalleryPanel>
       );
+    case 'recipe':
+      return <RecipePanel table={table} recipe={target.recipe} onBack={() => onOpen({ kind: 'gallery' })} onClose={onClose} />;
     case 'runs':
       return <RunsPanel projectId={table.project.id} isRunning={table.progress.isRunning} onClose={onClose} />;
     case 'trash':

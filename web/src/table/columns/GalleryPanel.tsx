@@ -1,5 +1,6 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { templatesQuery } from '../../api/queries';
 import { Icon } from '../../ui/Icon';
 import { SidePanel } from '../../ui/SidePanel';
@@ -9,12 +10,14 @@ import classes from './Columns.module.css';
 
 interface Props {
   projectId: string;
+  /** What else can be added, below the types. */
+  children: ReactNode;
   onChoose: (templateId: TemplateId, header: string) => void;
   onClose: () => void;
 }
 
 /** Gallery of column types. */
-export function GalleryPanel({ projectId, onChoose, onClose }: Props) {
+export function GalleryPanel({ projectId, children, onChoose, onClose }: Props) {
   const templates = useQuery(templatesQuery(projectId));
   return (
     <SidePanel title="Add a column" icon="plus" onClose={onClose}>
@@ -40,6 +43,7 @@ export function GalleryPanel({ projectId, onChoose, onClose }: Props) {
             </span>
           </button>
         ))}
+        {children}
       </Stack>
     </SidePanel>
   );

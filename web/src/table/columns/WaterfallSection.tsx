@@ -17,15 +17,8 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
-import { MAPPING, MAPPING_KEYS, PROVIDERS, missingFinderInputs } from './draft';
+import { MAPPING, MAPPING_KEYS, MAPPING_LABELS, PROVIDERS, missingFinderInputs } from './draft';
 import type { SectionProps } from './sectionProps';
-
-const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
-  first_name: 'First name',
-  last_name: 'Last name',
-  full_name: 'Full name',
-  domain: 'Company website or domain',
-};
 
 /** Settings of an e-mail waterfall: providers are tried in order until one finds the address. */
 export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
@@ -51,6 +44,11 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     <Stack gap="md">
       <Stack gap={8}>
         <Input.Label component="div">Person to find</Input.Label>
+        {draft.isGuessed && (
+          <Text size="xs" c="dimmed">
+            Columns were chosen by their headers and values. Please check them.
+          </Text>
+        )}
         {MAPPING_KEYS.map((key) => (
           <TemplateField
             key={key}

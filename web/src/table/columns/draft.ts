@@ -1,5 +1,6 @@
 import type { components } from '../../api/schema';
-import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
+import type { Column, ColumnCreate, FilterNode, Json, Provider, WaterfallProvider } from '../../api/types';
+import { guessColumns } from '../model/guessColumns';
 import { templateOf, type TemplateId } from '../model/templates';
 import { completeFilters } from '../views/operators';
 
@@ -19,6 +20,8 @@ export interface ColumnDraft {
   maxAttempts: number;
   rateLimit: Schemas['RateLimit'] | null;
   cacheTtlSeconds: number;
+  /** Whether columns were chosen for its inputs. It is not part of the column. */
+  isGuessed?: boolean;
 }
 
 export type DraftPart = Partial<ColumnDraft>;
@@ -55,6 +58,28 @@ export function newDraft(templateId: TemplateId, header: string, providers: read
     default:
       return draft;
   }
+}
+
+/** What each input of a finder is called in a table. */
+export const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
+  first_name: 'First name',
+  last_name: 'Last name',
+  full_name: 'Full name',
+  domain: 'Company website or domain',
+};
+/** What to look for in headers, if it is not the label. */
+const LOOK_FOR: Partial<typeof MAPPING_LABELS> = { domain: 'Website' };
+
+/** A new waterfall with the columns that fit its inputs. */
+export function withGuessedInputs(draft: ColumnDraft, columns: readonly Column[], sample: (columnId: string) => Json[]): ColumnDraft {
+  if (!draft.waterfall) return draft;
+  const nameOf = (key: (typeof MAPPING_KEYS)[number]) => LOOK_FOR[key] ?? MAPPING_LABELS[key];
+  const guesses = guessColumns(MAPPING_KEYS.map(nameOf), columns, sample);
+  const hasParts = guesses[nameOf('first_name')] && guesses[nameOf('last_name')];
+  // A full name is of use only where its parts are missing.
+  const keys = MAPPING_KEYS.filter((key) => guesses[nameOf(key)] && !(key === 'full_name' && hasParts));
+  const found = Object.fromEntries(keys.map((key) => [key, `@{${guesses[nameOf(key)]?.columnId}}`]));
+  return { ...draft, waterfall: { ...draft.waterfall, inputMapping: { ...draft.waterfall.inputMapping, ...found } }, isGuessed: keys.length > 0 };
 }
 
 export function draftOf(column: Column): ColumnDraft {

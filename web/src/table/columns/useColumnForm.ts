@@ -3,11 +3,11 @@ import { useRef, useState } from 'react';
 import { fieldErrors, isChangedMeanwhile } from '../../api/error';
 import { isWorthShowing } from '../../api/fixes';
 import { providersQuery } from '../../api/queries';
-import type { Column } from '../../api/types';
+import type { Column, Provider } from '../../api/types';
 import { useUnsaved } from '../../ui/unsaved';
 import type { TemplateId } from '../model/templates';
 import type { Table } from '../state/useTable';
-import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missingFields, newDraft } from './draft';
+import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missingFields, newDraft, withGuessedInputs } from './draft';
 import { type DraftConflict, type Edits, findDraftConflicts, keepMine, keepTheirs, merged, NO_EDITS, withChange } from './draftConflicts';
 import { type StoredColumn, useFetchColumn, useSaveColumn } from './useSaveColumn';
 
@@ -29,6 +29,14 @@ interface Conflict {
 /** How often a column is compared and saved that others keep changing. */
 const ATTEMPTS_MAX = 4;
 
+/** The column as it is, or a new one. Rows that come in later do not change what was chosen for it. */
+function useStart(table: Table, column: Options['column'], template: Options['template'], providers: readonly Provider[]): ColumnDraft {
+  const [samples] = useState(() => Object.fromEntries(table.columns.map(({ id }) => [id, table.store.sampleOf(id)])));
+  if (column) return draftOf(column);
+  const draft = newDraft(template?.templateId ?? 'manual', template?.header ?? '', providers);
+  return withGuessedInputs(draft, table.columns, (columnId) => samples[columnId] ?? []);
+}
+
 /** The form for a column: its draft, saving it, and conflicts with what somebody else saved meanwhile. */
 export function useColumnForm({ table, column, template, onSaved }: Options) {
   const providers = useQuery(providersQuery);
@@ -38,7 +46,7 @@ export function useColumnForm({ table, column, template, onSaved }: Options) {
   const save = useSaveColumn(table.project.id, column?.id);
   const fetchStored = useFetchColumn(table.project.id, column?.id);
 
-  const start = column ? draftOf(column) : newDraft(template?.templateId ?? 'manual', template?.header ?? '', providers.data ?? []);
+  const start = useStart(table, column, template, providers.data ?? []);
   const changes = merged(edits, start);
   const draft: ColumnDraft = { ...start, ...changes };
   const isChanged = hasChanges(start, changes);

@@ -5,6 +5,7 @@ import { ROW_HEIGHT_LABELS, ROW_HEIGHTS, type RowHeight } from '../grid/rowHeigh
 import type { Selection } from '../grid/selection';
 import { columnIcon } from '../model/columnIcon';
 import { isFiltered, runBody } from '../rows/rowQuery';
+import { recipeOf } from '../recipes/recipe';
 import type { PanelTarget } from '../state/panelTarget';
 import type { Table } from '../state/useTable';
 import { exportChoices } from '../transfer/exportChoices';
@@ -68,6 +69,9 @@ function tableTools({ table, onPanel, onImport }: CommandContext): Command[] {
     ...(Object.keys(ROW_HEIGHTS) as RowHeight[]).map((height): Command => {
       return { label: `Make rows ${ROW_HEIGHT_LABELS[height].toLowerCase()}`, group, icon: 'rowHeight', words: 'height density wrap', run: () => setRowHeight(height) };
     }),
+    ...(table.columns.some(isProcessed)
+      ? [{ label: 'Save columns as a recipe', group, icon: 'wand', words: 'export template share', run: () => saveRecipe(table) } as const]
+      : []),
     { label: 'Open the trash', group, icon: 'trash', words: 'deleted restore', run: () => onPanel({ kind: 'trash' }) },
   ];
 }
@@ -117,9 +121,16 @@ function placeCommands({ table, projects, onNavigate, onHelp, otherScheme, onSch
   ];
 }
 
-function download(url: string): void {
+function saveRecipe({ project, columns }: Table): void {
+  const recipe = recipeOf(project.title, columns);
+  const url = URL.createObjectURL(new Blob([`${JSON.stringify(recipe, null, 2)}\n`], { type: 'application/json' }));
+  download(url, `${project.title}.recipe.json`);
+  URL.revokeObjectURL(url);
+}
+
+function download(url: string, name = ''): void {
   const link = document.createElement('a');
   link.href = url;
-  link.download = '';
+  link.download = name;
   link.click();
 }

@@ -1,6 +1,9 @@
-import type { Cell, Row } from '../../api/types';
+import type { Cell, Json, Row } from '../../api/types';
 import { PageCache } from './pageCache';
 import { isPlain, type RowPage, type RowQuery } from './rowQuery';
+
+/** How many rows tell what is in a column. */
+const SAMPLE_ROWS = 20;
 
 /** Rows to redraw: their indices, or all of them. */
 export type ChangedRows = readonly number[] | 'all';
@@ -59,6 +62,12 @@ export class RowStore {
   }
 
   rowAt = (index: number): Row | undefined => this.cache.rowAt(index) ?? this.adding[index - (this.cache.total ?? 0)];
+
+  /** Values of a column from the first rows. */
+  sampleOf(columnId: string): Json[] {
+    return Array.from({ length: SAMPLE_ROWS }, (_, index) => this.rowAt(index)?.cells[columnId]?.value ?? null);
+  }
+
   indexOf = (rowId: string): number | undefined => this.cache.indexOf(rowId);
 
   subscribe(listener: Listener): () => void {

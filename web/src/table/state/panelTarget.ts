@@ -1,8 +1,10 @@
+import type { Recipe } from '../model/recipe';
 import type { TemplateId } from '../model/templates';
 
 /** What the side panel shows. */
 export type PanelTarget =
   | { kind: 'gallery' }
+  | { kind: 'recipe'; recipe: Recipe }
   | { kind: 'trash' }
   | { kind: 'newColumn'; templateId: TemplateId; header: string }
   | { kind: 'column'; columnId: string }

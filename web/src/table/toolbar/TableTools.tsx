@@ -1,6 +1,5 @@
 import { ActionIcon, Button, CloseButton, Group, TextInput, Tooltip } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import type { Json } from '../../api/types';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
@@ -32,7 +31,7 @@ export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
         <Suspense>
           <FilterBuilder
             columns={table.columns}
-            kindOf={(columnId) => kindOf(sampleOf(table, columnId))}
+            kindOf={(columnId) => kindOf(table.store.sampleOf(columnId))}
             filters={state.filters}
             onChange={(next) => change({ ...state, filters: next })}
           />
@@ -90,11 +89,4 @@ function UndoRedo({ editor }: { editor: Table['editor'] }) {
       </Tooltip>
     </>
   );
-}
-
-const SAMPLE_ROWS = 20;
-
-/** Sample values of a column from the first rows. */
-function sampleOf(table: Table, columnId: string): Json[] {
-  return Array.from({ length: SAMPLE_ROWS }, (_, index) => table.store.rowAt(index)?.cells[columnId]?.value ?? null);
 }

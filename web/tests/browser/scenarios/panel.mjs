@@ -171,10 +171,11 @@ async function saysWhere(page, server, project) {
   await panel.getByRole('button', { name: 'Back' }).click();
   await panel.getByRole('button', { name: /^Email waterfall/ }).first().click();
   await panel.getByRole('button', { name: 'Save and run' }).click();
-  await panel.getByText('Choose a column for the full name, or for first and last name.').waitFor();
+  // “Name” was found; nothing in the table is a website.
+  await panel.getByText('Columns were chosen by their headers and values.').waitFor();
   await panel.getByText('Choose a column for the company’s website or domain.').waitFor();
   await panel.getByText('Turn on at least one provider.').waitFor();
-  await focused(page, invalid('Full name'));
+  await focused(page, invalid('Company website or domain'));
   await shot(page, 'panel-waterfall-missing');
   await panel.getByRole('switch', { name: /^Use / }).last().press('Space');
   await panel.getByText('Turn on at least one provider.').waitFor({ state: 'hidden' });

@@ -1,0 +1,45 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { client, data } from '../../api/client';
+import { projectQuery, providersQuery } from '../../api/queries';
+import type { ColumnCreate, Provider } from '../../api/types';
+import { newDraft, toBody } from '../columns/draft';
+import type { NamedColumns, Recipe } from '../model/recipe';
+import { columnBody } from './recipe';
+
+/** Adds the columns of a recipe, all or none. */
+export function useAddRecipe(projectId: string, recipe: Recipe) {
+  const queryClient = useQueryClient();
+  const providers = useQuery(providersQuery);
+  return useMutation({
+    mutationFn: async (inputs: NamedColumns): Promise<string[]> => {
+      const ids: NamedColumns = { ...inputs };
+      const made: string[] = [];
+      try {
+        for (const column of recipe.columns) {
+          const body = withProviders(columnBody(column, ids), providers.data ?? []);
+          const answer = await data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
+          ids[column.header] = answer.column.id;
+          made.push(answer.column.id);
+        }
+      } catch (error) {
+        for (const columnId of made.reverse()) {
+          await data(client.DELETE('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } } }));
+        }
+        throw error;
+      } finally {
+        await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
+      }
+      return made;
+    },
+  });
+}
+
+/** A waterfall without finders gets those that the team has set up. */
+function withProviders(body: ColumnCreate, providers: readonly Provider[]): ColumnCreate {
+  if (body.templateId !== 'waterfall-email') return body;
+  const task = body.taskConfig as { waterfallEmail?: { providers?: unknown[] } } | undefined;
+  if (task?.waterfallEmail?.providers?.length) return body;
+  const start = toBody(newDraft('waterfall-email', '', providers)).taskConfig as { waterfallEmail: { providers: unknown[] } };
+  const waterfallEmail = { ...task?.waterfallEmail, providers: start.waterfallEmail.providers };
+  return { ...body, taskConfig: { ...task, waterfallEmail } as ColumnCreate['taskConfig'] };
+}
