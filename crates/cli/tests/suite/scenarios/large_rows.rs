@@ -183,16 +183,24 @@ fn ends_properly(mut stream: TcpStream) -> bool {
     }
 }
 
+/// Whoever takes less than this reads on without a pause.
+const QUICK: Duration = Duration::from_secs(1);
+
 fn a_page_that_is_read_slowly_is_of_one_moment_or_breaks_off() {
     let server = Server::start(&[]);
     let table = table_of_large_rows(&server.api(), 12);
     let rows = table.rows(&[("pageSize", "12"), ("columnIds", table.column("Number"))]);
     let last = rows["rows"][11]["id"].as_str().unwrap().to_owned();
     let change = |number: u64| table.patch(&format!("/rows/{last}"), json!({ "Number": number }));
-    // Whoever reads on sees the page as it was, whatever is written.
-    let quick = begin(&table, "/rows?pageSize=12");
-    assert_eq!(change(100).status(), 200);
-    assert!(ends_properly(quick));
+    // Whoever reads on sees the page as it was, whatever is written. On a busy machine nobody may be quick enough at once.
+    let reads_on = || {
+        let started = Instant::now();
+        let quick = begin(&table, "/rows?pageSize=12");
+        assert_eq!(change(100).status(), 200);
+        let has_ended = ends_properly(quick);
+        (has_ended || started.elapsed() < QUICK).then_some(has_ended)
+    };
+    assert_eq!((0..10).find_map(|_| reads_on()), Some(true));
     // Whoever stops for long does not keep its moment: it must not have changed.
     let pause = || std::thread::sleep(Duration::from_secs(4));
     let slow = begin(&table, "/rows?pageSize=12");

@@ -40,7 +40,7 @@ fn nothing_acknowledged_is_lost_with_the_power() {
     assert!(places.len() > 500, "the log has {} records", places.len());
     let mut random = fastrand::Rng::with_seed(sized(1, fastrand::u64(..)));
     println!("seed {}", random.get_seed());
-    for _ in 0..sized(10, 400) {
+    for _ in 0..sized(10, 150) {
         let place = places[random.usize(..places.len())];
         let restored = DataDir::on(Database::Sqlite);
         disk_log.restore(place, &data, &restored.data(), &mut random);
