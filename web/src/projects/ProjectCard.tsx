@@ -16,7 +16,13 @@ import classes from './Projects.module.css';
 
 type Dialog = 'rename' | 'delete';
 
-export function ProjectCard({ project }: { project: ProjectItem }) {
+interface Props {
+  project: ProjectItem;
+  isStarred: boolean;
+  onStar: () => void;
+}
+
+export function ProjectCard({ project, isStarred, onStar }: Props) {
   const [dialog, setDialog] = useState<Dialog>();
   return (
     <li className={classes.card}>
@@ -32,6 +38,17 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
         {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · created {timeAgo(project.createdAt)}
         {project.autoplay && ' · runs automatically'}
       </Text>
+      <ActionIcon
+        variant="subtle"
+        color={isStarred ? 'yellow' : 'gray'}
+        className={classes.star}
+        data-on={isStarred || undefined}
+        aria-label={`Star ${project.title}`}
+        aria-pressed={isStarred}
+        onClick={onStar}
+      >
+        <Icon name={isStarred ? 'starred' : 'star'} />
+      </ActionIcon>
       <ProjectMenu project={project} onOpen={setDialog} />
       {dialog && <ProjectDialog project={project} dialog={dialog} onClose={() => setDialog(undefined)} />}
     </li>

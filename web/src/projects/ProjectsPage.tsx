@@ -14,7 +14,9 @@ import { NameDialog } from '../ui/NameDialog';
 import { notifyError } from '../ui/notify';
 import { FirstProject } from './FirstProject';
 import { ProjectCard } from './ProjectCard';
+import { inOrder } from './projectOrder';
 import { ProjectTrash } from './ProjectTrash';
+import { useProjectMarks } from './useProjectMarks';
 
 export function ProjectsPage() {
   usePageTitle('Projects');
@@ -24,7 +26,8 @@ export function ProjectsPage() {
   const [isNaming, setIsNaming] = useState(false);
   const [isTrashOpen, setIsTrashOpen] = useState(false);
   const { create, sample } = useNewProject();
-  const shown = projects.data?.filter((project) => project.title.toLowerCase().includes(wanted));
+  const marks = useProjectMarks();
+  const shown = inOrder(projects.data ?? [], marks).filter((project) => project.title.toLowerCase().includes(wanted));
 
   return (
     <Shell>
@@ -55,8 +58,8 @@ export function ProjectsPage() {
             {projects.isError && <ErrorState error={projects.error} onRetry={() => void projects.refetch()} />}
             <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
               {projects.isPending && [0, 1, 2].map((place) => <Skeleton key={place} component="li" h={124} />)}
-              {shown?.map((project) => (
-                <ProjectCard key={project.id} project={project} />
+              {shown.map((project) => (
+                <ProjectCard key={project.id} project={project} isStarred={marks.starred.includes(project.id)} onStar={() => marks.star(project.id)} />
               ))}
             </SimpleGrid>
           </>

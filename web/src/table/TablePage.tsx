@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { isGoneOrForbidden } from '../api/error';
 import { projectQuery } from '../api/queries';
+import { useNoteOpened } from '../projects/useProjectMarks';
 import { Shell } from '../shell/Shell';
 import { usePageTitle } from '../shell/usePageTitle';
 import { ProjectError } from '../ui/ProjectError';
@@ -30,6 +31,7 @@ function Unavailable(props: { projectId: string; error: unknown; onRetry: () => 
 function OpenTable({ projectId }: { projectId: string }) {
   const { table, error, retry } = useTable(projectId);
   usePageTitle(table?.project.title);
+  useNoteOpened(projectId);
   useRunOnArrival(table);
   useDisconnectReason(projectId, table?.isConnected);
 

@@ -57,7 +57,7 @@ export function TableView({ table }: { table: Table }) {
     <Shell trail={<ProjectTrail projectId={table.project.id} title={table.project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
       <div className={classes.page} {...drop.handlers}>
         <ViewTabs views={table.views} />
-        <TableTools table={table} onConfigure={actions.open} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
+        <TableTools table={table} onConfigure={actions.open} onReorder={actions.reorder} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
         <div className={classes.middle}>
           <TableGrid
             table={table}

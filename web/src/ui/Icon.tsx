@@ -11,7 +11,7 @@ interface Props {
 }
 
 export function Icon({ name, size = 18, label, style }: Props) {
-  const filled = name === 'play' || name === 'stop';
+  const filled = name === 'play' || name === 'stop' || name === 'starred';
   return (
     <svg
       width={size}

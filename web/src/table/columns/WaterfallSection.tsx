@@ -44,11 +44,7 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     <Stack gap="md">
       <Stack gap={8}>
         <Input.Label component="div">Person to find</Input.Label>
-        {draft.isGuessed && (
-          <Text size="xs" c="dimmed">
-            Columns were chosen by their headers and values. Please check them.
-          </Text>
-        )}
+        {draft.isGuessed && <Text size="xs" c="dimmed">Columns were chosen by their headers and values. Please check them.</Text>}
         {MAPPING_KEYS.map((key) => (
           <TemplateField
             key={key}

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import { isWorthShowing } from '../../api/fixes';
 import { projectQuery, viewsQuery } from '../../api/queries';
-import type { Column, ColumnPatch, Project } from '../../api/types';
+import type { Column, ColumnCreate, ColumnPatch, Project } from '../../api/types';
 import { notifyError, notifyFixes } from '../../ui/notify';
 import { templateOf } from '../model/templates';
 import { offerRestore } from '../../ui/offerRestore';
@@ -14,6 +14,8 @@ import { withHidden } from '../views/viewState';
 export interface ColumnActions {
   /** Indices among the shown columns. */
   move: (from: number, to: number) => void;
+  /** Puts a column at a place among all columns. */
+  reorder: (columnId: string, order: number) => void;
   open: (columnId: string) => void;
   rename: (columnId: string, header: string) => Promise<void>;
   hide: (columnId: string) => void;
@@ -37,6 +39,14 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
     await reread();
   };
 
+  const reorder = (columnId: string, order: number) => {
+    queryClient.setQueryData(key, (project: Project | undefined) => project && { ...project, columns: moved(project.columns, columnId, order) });
+    patch(columnId, { order }).catch((error: unknown) => {
+      void reread();
+      notifyError(error, 'The column was not moved');
+    });
+  };
+
   return {
     open: (columnId) => open({ kind: 'column', columnId }),
     rename: (columnId, header) => patch(columnId, { header }),
@@ -44,16 +54,9 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
     move: (from, to) => {
       const column = table.shownColumns[from];
       const place = table.shownColumns[to];
-      if (!column || !place) return;
-      const order = table.columns.indexOf(place);
-      queryClient.setQueryData(key, (project: Project | undefined) =>
-        project && { ...project, columns: moved(project.columns, column.id, order) },
-      );
-      patch(column.id, { order }).catch((error: unknown) => {
-        void reread();
-        notifyError(error, 'The column was not moved');
-      });
+      if (column && place) reorder(column.id, table.columns.indexOf(place));
     },
+    reorder,
     remove: async (columnId) => {
       const answer = await data(
         client.DELETE('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } } }),
@@ -72,23 +75,27 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
       const answer = await data(
         client.POST('/v4/projects/{projectId}/columns', {
           params: { path: { projectId } },
-          body: {
-            templateId: templateOf(column),
-            header: `${column.header} copy`,
-            order: column.order + 1,
-            dependencies: column.dependencies,
-            ...(column.aiConfig && { aiConfig: column.aiConfig }),
-            ...(column.taskConfig && { taskConfig: column.taskConfig }),
-            ...(column.apiConfig && { apiConfig: column.apiConfig }),
-            ...(column.referenceConfig && { referenceConfig: column.referenceConfig }),
-            runCondition: column.runCondition,
-          },
+          body: copyOf(column),
         }),
       );
       await reread();
       tellOf(answer.appliedFixes);
       open({ kind: 'column', columnId: answer.column.id });
     },
+  };
+}
+
+function copyOf(column: Column): ColumnCreate {
+  return {
+    templateId: templateOf(column),
+    header: `${column.header} copy`,
+    order: column.order + 1,
+    dependencies: column.dependencies,
+    ...(column.aiConfig && { aiConfig: column.aiConfig }),
+    ...(column.taskConfig && { taskConfig: column.taskConfig as ColumnCreate['taskConfig'] }),
+    ...(column.apiConfig && { apiConfig: column.apiConfig }),
+    ...(column.referenceConfig && { referenceConfig: column.referenceConfig }),
+    runCondition: column.runCondition,
   };
 }
 

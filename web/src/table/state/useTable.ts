@@ -22,6 +22,8 @@ import { type Progress, NO_RUN, RunMeter } from '../runs/progress';
 import { useRunningNotification } from '../runs/runningNotification';
 import { type Runs, useRuns } from '../runs/useRuns';
 import { completeFilters } from '../views/operators';
+import { readAddress } from '../views/tableAddress';
+import { useTableAddress } from '../views/useTableAddress';
 import { useViews, type Views } from '../views/useViews';
 
 /** State and actions shared by all parts of a table. */
@@ -67,8 +69,9 @@ function useLayout(projectId: string) {
 export function useTable(projectId: string): { table: Table | undefined; error: unknown; retry: () => void } {
   const project = useQuery(projectQuery(projectId));
   const views = useViews(projectId);
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = useState(() => readAddress(window.location.search).search ?? '');
   const wanted = useDeferredValue(search.trim());
+  useTableAddress(views, wanted);
   const { widths, frozen, ...layout } = useLayout(projectId);
   const [, setEdits] = useState(0);
   const [progress, setProgress] = useState(NO_RUN);

@@ -16,12 +16,13 @@ const FilterBuilder = lazy(() => import('../views/FilterBuilder'));
 interface Props {
   table: Table;
   onConfigure: (columnId: string) => void;
+  onReorder: (columnId: string, order: number) => void;
   onImport: () => void;
   onTrash: () => void;
 }
 
 /** Toolbar: filter, sort, columns, search, undo. */
-export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
+export function TableTools({ table, onConfigure, onReorder, onImport, onTrash }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(completeFilters(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
@@ -41,7 +42,7 @@ export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
         <SortBuilder columns={table.columns} sorting={state.sorting} onChange={(sorting) => change({ ...state, sorting })} />
       </Tool>
       <Tool icon="eye" label={hidden > 0 ? `${hidden} hidden` : 'Columns'} isActive={hidden > 0} width={280}>
-        <ColumnsList table={table} onConfigure={onConfigure} />
+        <ColumnsList table={table} onConfigure={onConfigure} onReorder={onReorder} />
       </Tool>
       <HeightMenu table={table} />
       <TextInput

@@ -3,6 +3,7 @@ import { useSearch } from 'wouter';
 import { navigate } from 'wouter/use-browser-location';
 import { absoluteUrl, prefix } from '../../api/base';
 import { useLocalStorage } from '../../ui/useLocalStorage';
+import { readAddress } from './tableAddress';
 
 function pathOf(projectId: string, viewId: string | undefined): string {
   return `/projects/${projectId}${viewId ? `?view=${viewId}` : ''}`;
@@ -22,7 +23,9 @@ export function useViewAddress(projectId: string): [string | undefined, (viewId:
   const [left, setLeft] = useLocalStorage<string | null>(`view:${projectId}`, null);
 
   useEffect(() => {
-    if (!viewId && left) navigate(prefix + pathOf(projectId, left), { replace: true });
+    // Filters without a view are those of all rows.
+    const isPlain = Object.keys(readAddress(window.location.search)).length === 0;
+    if (!viewId && left && isPlain) navigate(prefix + pathOf(projectId, left), { replace: true });
     // Only on arrival: later, no view means all rows.
   }, [projectId]);
   useEffect(() => {

@@ -6,6 +6,7 @@ import type { View } from '../../api/types';
 import { notify } from '../../ui/notify';
 import { offerRestore } from '../../ui/offerRestore';
 import { completeFilters } from './operators';
+import { readAddress, type TableAddress } from './tableAddress';
 import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
 
@@ -33,12 +34,13 @@ export function useViews(projectId: string): Views {
   const api = useViewApi(projectId);
   const views = useMemo(() => saved.data ?? [], [saved.data]);
   const [viewId, openView] = useViewAddress(projectId);
-  const [changed, setChanged] = useState<{ viewId: string | undefined; state: ViewState }>();
-  // Changes belong to the view they were made in.
-  const draft = changed?.viewId === viewId ? changed?.state : undefined;
-  const setDraft = (next: ViewState | undefined) => setChanged(next && { viewId, state: next });
   const view = views.find((candidate) => candidate.id === viewId);
   const base = useMemo(() => stateOf(view), [view]);
+  const [changed, setChanged] = useState(() => changesOf(readAddress(window.location.search), viewId));
+  // Changes belong to the view they were made in.
+  const changes = changed?.viewId === viewId ? changed?.state : undefined;
+  const draft = useMemo(() => changes && { ...base, ...changes }, [base, changes]);
+  const setDraft = (next: ViewState | undefined) => setChanged(next && { viewId, state: next });
   const state = draft ?? base;
   // Incomplete filters are neither a change nor saved.
   const complete = { ...state, filters: completeFilters(state.filters) };
@@ -91,6 +93,18 @@ export function useViews(projectId: string): Views {
       await api.refetch();
     },
   };
+}
+
+interface Changes {
+  viewId: string | undefined;
+  /** What differs from the saved view, at least. */
+  state: Partial<ViewState>;
+}
+
+/** The changes that an address tells of. */
+function changesOf({ filters, sorting }: TableAddress, viewId: string | undefined): Changes | undefined {
+  if (!filters && !sorting) return undefined;
+  return { viewId, state: { ...(filters && { filters }), ...(sorting && { sorting }) } };
 }
 
 /** Requests that change views. `create` and `patch` refetch the list; after `remove` the caller does. */
