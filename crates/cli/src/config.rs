@@ -201,6 +201,10 @@ limit_args! {
     webhooks_max, "ROWMILL_WEBHOOKS_MAX";
     /// Bytes of events that can wait for a webhook. Beyond it new events are dropped, and the receiver is told.
     webhook_backlog_bytes_max, "ROWMILL_WEBHOOK_BACKLOG_BYTES_MAX";
+    /// Maximum inbound hooks per project.
+    hooks_max, "ROWMILL_HOOKS_MAX";
+    /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
+    inbound_bytes_max, "ROWMILL_INBOUND_BYTES_MAX";
     /// Maximum teams of this installation.
     teams_max, "ROWMILL_TEAMS_MAX";
     /// Maximum size of a cell value's JSON, in bytes.

@@ -214,6 +214,10 @@ pub(crate) struct LimitsOut {
     webhooks_max: u32,
     /// Bytes of events that can wait for a webhook. Beyond it new events are dropped, and the receiver is told.
     webhook_backlog_bytes_max: u32,
+    /// Maximum inbound hooks per project.
+    hooks_max: u32,
+    /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
+    inbound_bytes_max: u32,
     /// Maximum teams of this installation.
     teams_max: u32,
     /// Maximum size of a cell value's JSON, in bytes.
@@ -318,6 +322,8 @@ impl LimitsOut {
             keys_max,
             webhooks_max,
             webhook_backlog_bytes_max,
+            hooks_max,
+            inbound_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
@@ -354,6 +360,8 @@ impl LimitsOut {
             keys_max,
             webhooks_max,
             webhook_backlog_bytes_max,
+            hooks_max,
+            inbound_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
