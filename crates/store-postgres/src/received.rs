@@ -19,8 +19,10 @@ use crate::transaction::Tx;
 
 #[async_trait]
 impl ReceivedStore for PostgresStore {
-    async fn keep_received(&self, new: NewReceived) -> Result<DeliveryId> {
-        self.node().write(Tell, new, |tx, new| Box::pin(keep(tx, new))).await
+    async fn keep_received(&self, mut new: Vec<NewReceived>, keep: KeepReceived) -> Result<()> {
+        // Teams are locked in order, so that nodes do not wait for each other in a circle.
+        new.sort_by_key(|new| new.team);
+        self.node().write(Tell, (new, keep), |tx, (new, keep)| Box::pin(keep_all(tx, new, *keep))).await
     }
 
     async fn received(
@@ -56,42 +58,45 @@ impl ReceivedStore for PostgresStore {
     }
 }
 
-async fn keep(tx: &mut Tx, new: &NewReceived) -> Result<DeliveryId> {
-    let texts = new.to_texts()?;
-    let NewReceived { team, hook, project, received_at_ms, head: _, outcome, body, keep } = new;
-    // First, because it locks: whoever removes deliveries does the same.
-    let sql = "INSERT INTO rowmill.received_totals AS t (team, count, bytes) VALUES ($1, 1, $2) \
-               ON CONFLICT (team) DO UPDATE SET count = t.count + 1, bytes = t.bytes + excluded.bytes \
-               RETURNING count, bytes";
-    let totals = tx.query(sql, &[&team.0, &signed(texts.bytes)]).await?;
-    let totals = totals.first().ok_or_else(unexpected_answer)?;
-    let (count, total) = (unsigned(totals.get(0)), unsigned(totals.get(1)));
-    make_room(tx, *team, (count, total), *keep).await?;
-    let sql = "INSERT INTO rowmill.received \
-               (team, hook, project, received_at, status, bytes, body_bytes, head, log, body) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING num";
-    let added = tx
-        .query(
-            sql,
-            &[
-                &team.0,
-                &hook.map(HookId::uuid),
-                &project.map(ProjectId::uuid),
-                received_at_ms,
-                &outcome.status.number(),
-                &signed(texts.bytes),
-                &signed(body.len() as u64),
-                &texts.head,
-                &texts.log,
-                body,
-            ],
-        )
-        .await?;
-    let num = added.first().map(|row| unsigned(row.get(0))).ok_or_else(unexpected_answer)?;
-    Ok(DeliveryId { num, created_at_ms: *received_at_ms })
+async fn keep_all(tx: &mut Tx, new: &[NewReceived], keep: KeepReceived) -> Result<()> {
+    for of_team in new.chunk_by(|one, other| one.team == other.team) {
+        if let Some(first) = of_team.first() {
+            keep_of_team(tx, first.team, of_team, keep).await?;
+        }
+    }
+    Ok(())
 }
 
-/// Removes the oldest where there are too many. The new one is counted, but not there yet.
+async fn keep_of_team(tx: &mut Tx, team: TeamId, new: &[NewReceived], keep: KeepReceived) -> Result<()> {
+    let texts = new.iter().map(NewReceived::to_texts).collect::<Result<Vec<_>>>()?;
+    let bytes: Vec<i64> = texts.iter().map(|texts| signed(texts.bytes)).collect();
+    // First, because it locks: whoever removes deliveries does the same.
+    let sql = "INSERT INTO rowmill.received_totals AS t (team, count, bytes) VALUES ($1, $2, $3) \
+               ON CONFLICT (team) DO UPDATE SET count = t.count + excluded.count, bytes = t.bytes + excluded.bytes \
+               RETURNING count, bytes";
+    let totals = tx.query(sql, &[&team.0, &signed(new.len() as u64), &bytes.iter().sum::<i64>()]).await?;
+    let totals = totals.first().ok_or_else(unexpected_answer)?;
+    let (count, total) = (unsigned(totals.get(0)), unsigned(totals.get(1)));
+    make_room(tx, team, (count, total), keep).await?;
+    let hooks: Vec<Option<Uuid>> = new.iter().map(|new| new.hook.map(HookId::uuid)).collect();
+    let projects: Vec<Option<Uuid>> = new.iter().map(|new| new.project.map(ProjectId::uuid)).collect();
+    let times: Vec<i64> = new.iter().map(|new| new.received_at_ms).collect();
+    let statuses: Vec<i64> = new.iter().map(|new| new.outcome.status.number()).collect();
+    let (heads, logs): (Vec<String>, Vec<String>) =
+        texts.into_iter().map(|texts| (texts.head, texts.log)).unzip();
+    let bodies: Vec<&[u8]> = new.iter().map(|new| new.body.as_slice()).collect();
+    let sql = "INSERT INTO rowmill.received \
+               (team, hook, project, received_at, status, bytes, body_bytes, head, log, body) \
+               SELECT $1, new.hook, new.project, new.received_at, new.status, new.bytes, octet_length(new.body), \
+               new.head, new.log, new.body FROM unnest($2::uuid[], $3::uuid[], $4::int8[], $5::int8[], \
+               $6::int8[], $7::text[], $8::text[], $9::bytea[]) WITH ORDINALITY \
+               new (hook, project, received_at, status, bytes, head, log, body, place) ORDER BY new.place";
+    tx.query(sql, &[&team.0, &hooks, &projects, &times, &statuses, &bytes, &heads, &logs, &bodies])
+        .await
+        .map(|_| ())
+}
+
+/// Removes the oldest where there are too many. The new ones are counted, but not there yet.
 async fn make_room(
     tx: &mut Tx,
     team: TeamId,

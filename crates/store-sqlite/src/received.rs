@@ -17,8 +17,10 @@ use crate::store::SqliteStore;
 
 #[async_trait]
 impl ReceivedStore for SqliteStore {
-    async fn keep_received(&self, new: NewReceived) -> Result<DeliveryId> {
-        self.writer.write(move |connection| keep(connection, &new)).await
+    async fn keep_received(&self, new: Vec<NewReceived>, keep: KeepReceived) -> Result<()> {
+        self.writer
+            .write(move |connection| new.iter().try_for_each(|new| keep_one(connection, new, keep)))
+            .await
     }
 
     async fn received(
@@ -49,9 +51,9 @@ impl ReceivedStore for SqliteStore {
     }
 }
 
-fn keep(connection: &Connection, new: &NewReceived) -> Result<DeliveryId> {
+fn keep_one(connection: &Connection, new: &NewReceived, keep: KeepReceived) -> Result<()> {
     let texts = new.to_texts()?;
-    let NewReceived { team, hook, project, received_at_ms, head: _, outcome, body, keep } = new;
+    let NewReceived { team, hook, project, received_at_ms, head: _, outcome, body } = new;
     let sql = "INSERT INTO received (team, hook, project, received_at, status, bytes, body_bytes, head, log, body) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let params = rusqlite::params![
@@ -68,8 +70,7 @@ fn keep(connection: &Connection, new: &NewReceived) -> Result<DeliveryId> {
     ];
     connection.prepare_cached(sql).and_then(|mut insert| insert.execute(params)).map_err(backend)?;
     let num = u64::try_from(connection.last_insert_rowid()).unwrap_or_default();
-    make_room(connection, *team, num, texts.bytes, *keep)?;
-    Ok(DeliveryId { num, created_at_ms: *received_at_ms })
+    make_room(connection, *team, num, texts.bytes, keep)
 }
 
 /// Counts a delivery, and removes the oldest where there are too many.

@@ -1,6 +1,6 @@
 //! What inbound webhooks received, as it came, and what became of it.
 //!
-//! A delivery is written down once it was processed, well or not. It is kept for some days and within a number of bytes a
+//! A delivery is written down once it was processed, well or not, together with others. It is kept for some days and within a number of bytes a
 //! team, so that its owner can see why it made no row, and process it again.
 
 use async_trait::async_trait;
@@ -29,7 +29,6 @@ pub struct NewReceived {
     pub head: ReceivedHead,
     pub outcome: ReceivedOutcome,
     pub body: Vec<u8>,
-    pub keep: KeepReceived,
 }
 
 /// How much of what a team received is kept. The oldest make room.
@@ -215,8 +214,8 @@ fn damaged(error: serde_json::Error) -> StoreError {
 /// Keeps what inbound webhooks received.
 #[async_trait]
 pub trait ReceivedStore: Send + Sync {
-    /// Keeps a delivery. Where a team has too many, the oldest make room.
-    async fn keep_received(&self, new: NewReceived) -> Result<DeliveryId>;
+    /// Keeps deliveries, in one transaction. Where a team has too many, those that were there longest make room.
+    async fn keep_received(&self, new: Vec<NewReceived>, keep: KeepReceived) -> Result<()>;
 
     /// A team's deliveries, newest first, without their bodies.
     async fn received(&self, team: TeamId, filter: ReceivedFilter, limit: u32)

@@ -44,7 +44,6 @@ fn new(team: TeamId, hook: Option<HookId>, received_at_ms: i64) -> NewReceived {
         head,
         outcome: outcome(received_at_ms, ReceivedStatus::Processed),
         body: vec![0, 0xFF, b'x'],
-        keep: ALL,
     }
 }
 
@@ -55,13 +54,19 @@ async fn times(store: &dyn Store, team: TeamId, filter: ReceivedFilter) -> Vec<i
 }
 
 pub(super) async fn what_came_in_is_kept_and_listed(store: &dyn Store) {
-    let first = store.keep_received(new(TEAM, Some(hook(1)), 10)).await.unwrap();
     let failed =
         NewReceived { outcome: outcome(11, ReceivedStatus::Failed), ..new(TEAM, Some(hook(2)), 11) };
-    store.keep_received(failed).await.unwrap();
-    let third = store.keep_received(new(TEAM, None, 12)).await.unwrap();
-    store.keep_received(new(OTHER, Some(hook(1)), 13)).await.unwrap();
+    let several = vec![
+        new(TEAM, Some(hook(1)), 10),
+        new(OTHER, Some(hook(1)), 13),
+        failed,
+        new(TEAM, None, 12),
+    ];
+    store.keep_received(several, ALL).await.unwrap();
     let all = ReceivedFilter::default();
+    let ids: Vec<DeliveryId> =
+        store.received(TEAM, all, 10).await.unwrap().iter().map(|record| record.id).collect();
+    let (first, third) = (ids[2], ids[0]);
     assert_eq!(times(store, TEAM, all).await, [12, 11, 10], "newest first, and the team's own");
     let of = |source| ReceivedFilter { source: Some(source), ..all };
     assert_eq!(times(store, TEAM, of(ReceivedSource::Hook(hook(1)))).await, [10]);
@@ -91,31 +96,29 @@ pub(super) async fn what_came_in_is_kept_and_listed(store: &dyn Store) {
 
 pub(super) async fn the_oldest_make_room(store: &dyn Store) {
     let all = ReceivedFilter::default();
-    store.keep_received(new(OTHER, None, 1)).await.unwrap();
+    store.keep_received(vec![new(OTHER, None, 1)], ALL).await.unwrap();
     for at_ms in 10..15 {
         let keep = KeepReceived { count: 3, ..ALL };
-        store.keep_received(NewReceived { keep, ..new(TEAM, None, at_ms) }).await.unwrap();
+        store.keep_received(vec![new(TEAM, None, at_ms)], keep).await.unwrap();
     }
     assert_eq!(times(store, TEAM, all).await, [14, 13, 12]);
-    let large = NewReceived {
-        body: vec![1; 5_000],
-        keep: KeepReceived { bytes: 6_500, ..ALL },
-        ..new(TEAM, None, 15)
-    };
-    store.keep_received(large.clone()).await.unwrap();
+    let few_bytes = KeepReceived { bytes: 6_500, ..ALL };
+    let large = NewReceived { body: vec![1; 5_000], ..new(TEAM, None, 15) };
+    store.keep_received(vec![large.clone()], few_bytes).await.unwrap();
     assert_eq!(times(store, TEAM, all).await, [15, 14], "as many as fit beside it");
-    store.keep_received(NewReceived { received_at_ms: 16, ..large.clone() }).await.unwrap();
+    let next = NewReceived { received_at_ms: 16, ..large.clone() };
+    store.keep_received(vec![next], few_bytes).await.unwrap();
     assert_eq!(times(store, TEAM, all).await, [16]);
     let tiny = KeepReceived { count: 1, bytes: 1 };
-    store.keep_received(NewReceived { keep: tiny, received_at_ms: 17, ..large }).await.unwrap();
+    store.keep_received(vec![NewReceived { received_at_ms: 17, ..large }], tiny).await.unwrap();
     assert_eq!(times(store, TEAM, all).await, [17], "the newest is kept");
     assert_eq!(times(store, OTHER, all).await, [1], "others stay");
 }
 
 pub(super) async fn old_ones_are_swept(store: &dyn Store) {
     for at_ms in 10..15 {
-        store.keep_received(new(TEAM, None, at_ms)).await.unwrap();
-        store.keep_received(new(OTHER, Some(hook(1)), at_ms)).await.unwrap();
+        let both = vec![new(TEAM, None, at_ms), new(OTHER, Some(hook(1)), at_ms)];
+        store.keep_received(both, ALL).await.unwrap();
     }
     while store.sweep_received(13).await.unwrap() {}
     let all = ReceivedFilter::default();
@@ -123,6 +126,6 @@ pub(super) async fn old_ones_are_swept(store: &dyn Store) {
     assert_eq!(times(store, OTHER, all).await, [14, 13]);
     // What was swept does not count any more.
     let keep = KeepReceived { count: 3, ..ALL };
-    store.keep_received(NewReceived { keep, ..new(TEAM, None, 16) }).await.unwrap();
+    store.keep_received(vec![new(TEAM, None, 16)], keep).await.unwrap();
     assert_eq!(times(store, TEAM, all).await, [16, 14, 13]);
 }

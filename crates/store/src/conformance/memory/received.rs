@@ -4,40 +4,18 @@ use async_trait::async_trait;
 use rowmill_model::TeamId;
 
 use super::MemoryStore;
+use super::state::State;
 use crate::error::Result;
 use crate::received::{
-    NewReceived, OVERHEAD_BYTES, ReceivedFilter, ReceivedOutcome, ReceivedRecord, ReceivedSource,
+    KeepReceived, NewReceived, OVERHEAD_BYTES, ReceivedFilter, ReceivedOutcome, ReceivedRecord, ReceivedSource,
     ReceivedStore, making_room,
 };
 use crate::webhooks::DeliveryId;
 
 #[async_trait]
 impl ReceivedStore for MemoryStore {
-    async fn keep_received(&self, new: NewReceived) -> Result<DeliveryId> {
-        let own_bytes = new.to_texts()?.bytes;
-        self.write(|state, _| {
-            let num = state.received.iter().map(|(_, record)| record.id.num).max().unwrap_or(0) + 1;
-            let NewReceived { team, hook, project, received_at_ms, head, outcome, body, keep } = new;
-            let id = DeliveryId { num, created_at_ms: received_at_ms };
-            let of_team = state.received.iter().filter(|(other, _)| *other == team);
-            let sizes: Vec<(u64, u64)> = of_team
-                .map(|(_, record)| {
-                    let head = serde_json::to_string(&record.head).map_or(0, |text| text.len() as u64);
-                    (record.id.num, OVERHEAD_BYTES + head + record.body_bytes)
-                })
-                .collect();
-            let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum::<u64>() + own_bytes;
-            let count = sizes.len() as u64 + 1;
-            let room = making_room(sizes, count.saturating_sub(keep.count), total.saturating_sub(keep.bytes));
-            if let Some((last, ..)) = room {
-                state.received.retain(|(other, record)| *other != team || record.id.num > last);
-            }
-            let (status, body_bytes) = (outcome.status, body.len() as u64);
-            let (outcomes, body) = (vec![outcome], Some(body));
-            let record = ReceivedRecord { id, hook, project, status, body_bytes, head, outcomes, body };
-            state.received.push((team, record));
-            Ok(id)
-        })
+    async fn keep_received(&self, new: Vec<NewReceived>, keep: KeepReceived) -> Result<()> {
+        self.write(|state, _| new.into_iter().try_for_each(|new| keep_one(state, new, keep)))
     }
 
     async fn received(
@@ -88,4 +66,29 @@ impl ReceivedStore for MemoryStore {
             Ok(false)
         })
     }
+}
+
+fn keep_one(state: &mut State, new: NewReceived, keep: KeepReceived) -> Result<()> {
+    let own_bytes = new.to_texts()?.bytes;
+    let num = state.received.iter().map(|(_, record)| record.id.num).max().unwrap_or(0) + 1;
+    let NewReceived { team, hook, project, received_at_ms, head, outcome, body } = new;
+    let id = DeliveryId { num, created_at_ms: received_at_ms };
+    let of_team = state.received.iter().filter(|(other, _)| *other == team);
+    let sizes: Vec<(u64, u64)> = of_team
+        .map(|(_, record)| {
+            let head = serde_json::to_string(&record.head).map_or(0, |text| text.len() as u64);
+            (record.id.num, OVERHEAD_BYTES + head + record.body_bytes)
+        })
+        .collect();
+    let total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum::<u64>() + own_bytes;
+    let count = sizes.len() as u64 + 1;
+    let room = making_room(sizes, count.saturating_sub(keep.count), total.saturating_sub(keep.bytes));
+    if let Some((last, ..)) = room {
+        state.received.retain(|(other, record)| *other != team || record.id.num > last);
+    }
+    let (status, body_bytes) = (outcome.status, body.len() as u64);
+    let (outcomes, body) = (vec![outcome], Some(body));
+    let record = ReceivedRecord { id, hook, project, status, body_bytes, head, outcomes, body };
+    state.received.push((team, record));
+    Ok(())
 }
