@@ -76,6 +76,9 @@ pub(crate) struct Serve {
     /// once. Rows in the trash count towards team-rows-max.
     #[arg(long, env = "ROWMILL_TRASH_DAYS", default_value = "30", value_parser = days)]
     pub(crate) trash_days: Duration,
+    /// Days for which deliveries of inbound webhooks are kept, such as 7 or 0.5.
+    #[arg(long, env = "ROWMILL_INBOUND_DAYS", default_value = "7", value_parser = days)]
+    pub(crate) inbound_days: Duration,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
     /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
