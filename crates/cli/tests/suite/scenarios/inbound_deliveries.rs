@@ -22,6 +22,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("inbound_hooks", Own:
     teams_do_not_see_each_others_deliveries,
     old_deliveries_are_swept,
     bytes_are_bounded_and_deliveries_outlive_a_crash,
+    the_examples_of_the_guide_work,
 );
 pub(crate) const NODES: &[Scenario] = &scenarios!("inbound_hooks", Nodes:
     every_node_keeps_and_replays,
@@ -252,6 +253,48 @@ fn bytes_are_bounded_and_deliveries_outlive_a_crash() {
     let newest = server.api().get(format!("{LIST}/{}", kept[0]["id"].as_str().unwrap())).ok();
     assert!(newest["delivery"]["body"].as_str().unwrap().starts_with("\"7"), "the newest are kept");
     assert_eq!(replay(&server.api(), &kept[1])["status"], "failed");
+}
+
+/// Runs the commands of docs/webhooks-in.md one after the other. What an answer names is a variable of those that follow.
+fn the_examples_of_the_guide_work() {
+    let server = Server::start(&[]);
+    let api = server.api();
+    let table = api.table(&["Email", "Name"]);
+    let key = api.post("/v4/keys", json!({ "name": "guide" })).created()["secret"].as_str().unwrap().to_owned();
+    let mut variables = vec![
+        ("API", format!("http://{}", api.address)),
+        ("KEY", key),
+        ("PROJECT", table.id.clone()),
+        ("CURL_HOME", server.folder().path().display().to_string()),
+    ];
+    let guide = include_str!("../../../../../docs/webhooks-in.md");
+    let commands: Vec<&str> = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(commands.len() > 12, "{}", commands.len());
+    for command in commands {
+        if command.contains("inbound-deliveries") {
+            // What made rows is listed a moment later.
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-euc", command]).envs(variables.iter().map(|(name, value)| (*name, value)));
+        let output = shell.output().expect("sh runs");
+        let answer: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{command}: {error}\n{}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!((output.status.success(), &answer["success"]), (true, &json!(true)), "{command}: {answer}");
+        assert!(answer["ignored"].is_null() && answer["matchedProjects"] != 0, "{command}: {answer}");
+        let named = [
+            ("HOOK", &answer["url"]),
+            ("HOOK_ID", &answer["hook"]["id"]),
+            ("DELIVERY", &answer["deliveries"][0]["id"]),
+            ("EVENT_PROJECT", &answer["project"]["id"]),
+            ("WEBHOOK", &answer["team"]["webhookUrl"]),
+        ];
+        variables.extend(named.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))));
+    }
+    let mails = table.values("Email", &[]);
+    assert_eq!(mails.len(), 5, "{mails:?}");
+    let last = events(&api, 2).remove(0);
+    assert_eq!((&last["status"], &last_outcome(&last)["rowsUpdated"]), (&json!("processed"), &json!(1)));
 }
 
 fn every_node_keeps_and_replays() {
