@@ -18,7 +18,6 @@ use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
 use crate::quotas::Quotas;
-use crate::received;
 use crate::received_log::ReceivedLog;
 use crate::sequences::Sequences;
 use crate::sign_in_link::SignInLink;
@@ -78,8 +77,7 @@ impl App {
         store.listen(Box::new(move |change| told.note(change)));
         let mut query = Query::new(Arc::clone(&store));
         query.set_patience(Duration::from_secs(limits.read_seconds_max.into()));
-        let kept = received::kept(limits.inbound_bytes_max);
-        let received_log = Arc::new(ReceivedLog::new(Arc::clone(&store), kept));
+        let received_log = Arc::new(ReceivedLog::new(Arc::clone(&store), limits.inbound_bytes_max));
         Self {
             hub,
             streams: Streams::new(&limits),

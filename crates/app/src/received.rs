@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rowmill_model::hook::is_secret_header;
 use rowmill_store::received::{
-    KeepReceived, NewReceived, ReceivedFilter, ReceivedHead, ReceivedOutcome, ReceivedRecord,
-    ReceivedSource, ReceivedStatus,
+    NewReceived, ReceivedFilter, ReceivedHead, ReceivedOutcome, ReceivedRecord, ReceivedSource,
+    ReceivedStatus,
 };
 use rowmill_store::webhooks::DeliveryId;
 
@@ -13,8 +13,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 
-/// How many deliveries of a team are kept.
-const COUNT_MAX: u64 = 10_000;
 /// How many bytes of a request's headers are kept, and of each value.
 const HEADERS_BYTES_MAX: usize = 8 * 1024;
 const HEADER_BYTES_MAX: usize = 1024;
@@ -155,11 +153,6 @@ impl App {
             reason: reason.map(|reason| reason.chars().take(REASON_CHARS_MAX).collect()),
         }
     }
-}
-
-/// How much is kept, by the limits.
-pub(crate) fn kept(inbound_bytes_max: u32) -> KeepReceived {
-    KeepReceived { count: COUNT_MAX, bytes: inbound_bytes_max.into() }
 }
 
 /// What is kept of a request's headers: none that may carry a secret, and no more than some bytes. Those that are asked

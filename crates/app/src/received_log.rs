@@ -8,6 +8,8 @@ use parking_lot::Mutex;
 use rowmill_store::received::{KeepReceived, NewReceived};
 use rowmill_store::{Result, Store};
 
+/// How many deliveries of a team are kept.
+const COUNT_MAX: u64 = 10_000;
 /// How many deliveries, and how many bytes of them, are written in one transaction.
 const BATCH_MAX: usize = 256;
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -30,7 +32,9 @@ struct Waiting {
 }
 
 impl ReceivedLog {
-    pub(crate) fn new(store: Arc<dyn Store>, keep: KeepReceived) -> Self {
+    /// A log that keeps so many bytes of each team.
+    pub(crate) fn new(store: Arc<dyn Store>, bytes_max: u32) -> Self {
+        let keep = KeepReceived { count: COUNT_MAX, bytes: bytes_max.into() };
         Self { store, keep, waiting: Mutex::default(), writing: tokio::sync::Mutex::default() }
     }
 

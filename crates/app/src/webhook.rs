@@ -121,8 +121,8 @@ impl App {
                 let taken = Taken::ignored(unfollowed(&event.event_id));
                 return Ok(Event { is_ignored: true, taken, ..Event::default() });
             }
-            let signed;
-            (signed, *signed_for) = self.signed(connected, body, proof);
+            let (signed, right_for) = self.signed(connected, body, proof);
+            *signed_for = right_for;
             if signed.is_empty() {
                 return Err(Error::InvalidSignature);
             }

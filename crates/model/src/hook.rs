@@ -58,7 +58,7 @@ pub struct HookHeader {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnknownKeys {
-    /// Nothing is lost, and strangers do not change the table.
+    // Nothing is lost, and strangers do not change the table.
     #[default]
     Keep,
     AddColumns,

@@ -35,7 +35,8 @@ impl ReceivedStore for SqliteStore {
     }
 
     async fn received_one(&self, team: TeamId, id: DeliveryId) -> Result<Option<ReceivedRecord>> {
-        self.readers.read(|connection| find(connection, team, id))
+        // A body may be large.
+        self.readers.read_long(ReadKind::List, move |connection| find(connection, team, id)).await
     }
 
     async fn add_outcome(&self, team: TeamId, id: DeliveryId, outcome: ReceivedOutcome) -> Result<bool> {

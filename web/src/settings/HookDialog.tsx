@@ -59,7 +59,7 @@ export function HookDialog({ project, hook, onSaved, onClose }: Props) {
           <TextInput label="Name" placeholder="Contact form" value={name} error={errors.name} data-autofocus onChange={(event) => setName(event.currentTarget.value)} />
           <Select
             label="Keys that name no column"
-            data={UNKNOWN_KEYS}
+            data={[...UNKNOWN_KEYS]}
             value={unknownKeys}
             allowDeselect={false}
             onChange={(value) => setUnknownKeys((value ?? 'keep') as UnknownKeys)}

@@ -218,11 +218,11 @@ pub(crate) struct InboundOut {
     headers: Option<BTreeMap<String, String>>,
     /// The body as it came, if it is text. Not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", length(max = 1_048_576))]
     body: Option<String>,
     /// The body as it came, if it is not text. Not in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", length(max = 1_400_000))]
     body_base64: Option<String>,
 }
 

@@ -70,7 +70,7 @@ async function make(page) {
 }
 
 async function choose(page, dialog, label, option) {
-  await dialog.getByRole('combobox', { name: label, exact: true }).or(dialog.getByRole('textbox', { name: label, exact: true })).first().click();
+  await dialog.getByRole('combobox', { name: label, exact: true }).click();
   await page.getByRole('option', { name: option, exact: true }).click();
 }
 
