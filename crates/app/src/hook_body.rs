@@ -95,8 +95,10 @@ fn json(body: &[u8], limits: &Limits) -> Result<Option<HookBody>> {
 pub(crate) fn guarded<'a>(body: &'a [u8], limits: &Limits) -> Result<&'a str> {
     let text = std::str::from_utf8(body)
         .map_err(|error| offence("", format!("is not valid UTF-8 (at byte {})", error.valid_up_to())))?;
-    let hazard =
-        text.contains('\0').then_some(JsonHazard::Nul).or_else(|| json_hazards(text, limits.nesting_max).next());
+    let hazard = text
+        .contains('\0')
+        .then_some(JsonHazard::Nul)
+        .or_else(|| json_hazards(text, limits.nesting_max).next());
     match hazard {
         None => Ok(text),
         Some(JsonHazard::TooDeep) => {
@@ -211,7 +213,9 @@ mod tests {
 
     #[test]
     fn json_is_taken_under_many_names() {
-        for content_type in ["", "application/json; charset=utf-8", "text/plain", "application/cloudevents+json"] {
+        for content_type in
+            ["", "application/json; charset=utf-8", "text/plain", "application/cloudevents+json"]
+        {
             check(content_type, r#"{"a":1}"#, r#"{"a":1}"#);
         }
         check("", "\u{feff}[1]", "[1]");
@@ -225,7 +229,11 @@ mod tests {
     #[test]
     fn forms_become_objects() {
         let form = "application/x-www-form-urlencoded";
-        check(form, "Name=Ada+L&Tag=a&Tag=%22b%22&Empty=", r#"{"Name":"Ada L","Tag":["a","\"b\""],"Empty":""}"#);
+        check(
+            form,
+            "Name=Ada+L&Tag=a&Tag=%22b%22&Empty=",
+            r#"{"Name":"Ada L","Tag":["a","\"b\""],"Empty":""}"#,
+        );
         check(form, "", "nothing");
         check(form, "a=%00", "a must not contain");
         let many: String = (0..=ROW_FIELDS_MAX).map(|number| format!("f{number}=1&")).collect();

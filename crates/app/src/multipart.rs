@@ -65,7 +65,8 @@ fn part(bytes: &[u8]) -> Result<Part<'_>, &'static str> {
     });
     let disposition = disposition.ok_or(wrong)?;
     let name = parameter(disposition, "name").ok_or(wrong)?;
-    let is_file = parameter(disposition, "filename").is_some() || parameter(disposition, "filename*").is_some();
+    let is_file =
+        parameter(disposition, "filename").is_some() || parameter(disposition, "filename*").is_some();
     let content = bytes.get(split + 4..).unwrap_or_default();
     if is_file {
         return Ok(Part { name, text: None });
@@ -82,7 +83,9 @@ fn parameter(disposition: &str, wanted: &str) -> Option<String> {
         let after = after.trim_start();
         let (value, next) = match after.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"')?,
-            None => after.split_once(';').map_or((after, ""), |(value, _)| (value, after.get(value.len()..).unwrap_or(""))),
+            None => after
+                .split_once(';')
+                .map_or((after, ""), |(value, _)| (value, after.get(value.len()..).unwrap_or(""))),
         };
         if name.trim().eq_ignore_ascii_case(wanted) {
             return Some(value.trim().replace("%22", "\""));
@@ -119,9 +122,16 @@ mod tests {
     #[test]
     fn what_is_no_form_is_told() {
         for body in ["", "x", "--y\r\n", "--xy"] {
-            assert_eq!(read(body), [Err("is not a multipart form with the boundary of its Content-Type")], "{body}");
+            assert_eq!(
+                read(body),
+                [Err("is not a multipart form with the boundary of its Content-Type")],
+                "{body}"
+            );
         }
-        assert_eq!(read("--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1"), [Err("is a multipart form that ends early")]);
+        assert_eq!(
+            read("--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1"),
+            [Err("is a multipart form that ends early")]
+        );
         assert_eq!(read("--x\r\nA: b\r\n\r\n1\r\n--x--").len(), 1);
     }
 

@@ -129,8 +129,7 @@ impl App {
 
     /// Writes down what became of a delivery. It is waited for if none of it is in a row.
     pub(crate) async fn log_received(&self, new: NewReceived) {
-        let is_awaited =
-            new.outcome.status != ReceivedStatus::Processed && new.outcome.rows_unchanged == 0;
+        let is_awaited = new.outcome.status != ReceivedStatus::Processed && new.outcome.rows_unchanged == 0;
         self.received_log.add(new, is_awaited).await;
     }
 
@@ -164,7 +163,8 @@ pub(crate) fn kept_head(
 ) -> ReceivedHead {
     let mut bytes = 0;
     let mut fits = |(name, value): &&(String, String)| {
-        let is_kept = value.len() <= HEADER_BYTES_MAX && bytes + name.len() + value.len() <= HEADERS_BYTES_MAX;
+        let is_kept =
+            value.len() <= HEADER_BYTES_MAX && bytes + name.len() + value.len() <= HEADERS_BYTES_MAX;
         if is_kept {
             bytes += name.len() + value.len();
         }
@@ -213,13 +213,16 @@ mod tests {
     fn secrets_and_long_headers_are_not_kept() {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let long = "x".repeat(HEADER_BYTES_MAX + 1);
-        let mut headers = vec![header("authorization", "a"), header("x-long", &long), header("user-agent", "b")];
+        let mut headers =
+            vec![header("authorization", "a"), header("x-long", &long), header("user-agent", "b")];
         headers.extend((0..20).map(|number| header(&format!("x-{number}"), &"y".repeat(1_000))));
         headers.push(header("x-source", "c"));
         let head = kept_head(Some("text/plain"), &headers, |name| name == "x-source");
         let names: Vec<&str> = head.headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names.first(), Some(&"x-source"));
-        assert!(names.contains(&"user-agent") && !names.contains(&"authorization") && !names.contains(&"x-long"));
+        assert!(
+            names.contains(&"user-agent") && !names.contains(&"authorization") && !names.contains(&"x-long")
+        );
         assert!(names.len() < 12, "{names:?}");
     }
 }

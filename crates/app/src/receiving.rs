@@ -45,7 +45,8 @@ impl App {
         let (team, project) = (stored.project.team, stored.project.id);
         let asked: Vec<String> =
             hook_of(&stored, id)?.headers.iter().map(|header| header.name.clone()).collect();
-        let head = kept_head(content_type.as_deref(), &headers, |name| asked.iter().any(|asked| asked == name));
+        let head =
+            kept_head(content_type.as_deref(), &headers, |name| asked.iter().any(|asked| asked == name));
         let taken = self.take_hook_rows(Some(stored), project, id, &head, &body).await;
         let outcome = self.outcome(&taken, false);
         let ignored = outcome.reason.clone().filter(|_| outcome.status == ReceivedStatus::Ignored);
@@ -99,10 +100,11 @@ impl App {
         head: &ReceivedHead,
         text: &str,
     ) -> Result<Option<Taken>> {
-        let (entries, batch) = match off_async(text.len(), || hook_body::rows(text, self.limits.insert_rows_max))? {
-            HookRows::One(entry) => (vec![entry], None),
-            HookRows::Many(entries) => (entries, Some("")),
-        };
+        let (entries, batch) =
+            match off_async(text.len(), || hook_body::rows(text, self.limits.insert_rows_max))? {
+                HookRows::One(entry) => (vec![entry], None),
+                HookRows::Many(entries) => (entries, Some("")),
+            };
         if entries.is_empty() {
             return Ok(Some(Taken::ignored("The body is an empty array.")));
         }
@@ -140,11 +142,7 @@ fn hook_of(stored: &StoredProject, id: HookId) -> Result<&Hook> {
 
 /// The columns that headers are written into, as far as they are there, with the JSON of the values. A header that is
 /// sent several times is joined.
-fn header_cells<'a>(
-    stored: &StoredProject,
-    hook: &'a Hook,
-    head: &ReceivedHead,
-) -> Vec<(&'a str, String)> {
+fn header_cells<'a>(stored: &StoredProject, hook: &'a Hook, head: &ReceivedHead) -> Vec<(&'a str, String)> {
     let mut cells = Vec::with_capacity(hook.headers.len());
     for header in &hook.headers {
         let values: Vec<&str> = head

@@ -80,7 +80,8 @@ impl App {
         let (delivered, taken) = match event {
             Ok(Event { matched_projects, is_ignored, taken }) => {
                 let Taken { rows_created, rows_updated, .. } = taken;
-                let delivered = Delivered { matched_projects, rows_created, rows_updated, ignored: is_ignored };
+                let delivered =
+                    Delivered { matched_projects, rows_created, rows_updated, ignored: is_ignored };
                 (Some(delivered), Ok(taken))
             }
             Err(error) => (None, Err(error)),
@@ -268,7 +269,9 @@ fn taken_of(written: GuestsWritten, taking: usize, connected: usize) -> Taken {
     let reason = if rows_created + rows_updated == 0 {
         Some("The guest's row has the same values already, or those of a newer event.".to_owned())
     } else if refused > 0 {
-        Some(format!("Not taken by {refused} of {connected} projects, whose signing secret it was not signed with."))
+        Some(format!(
+            "Not taken by {refused} of {connected} projects, whose signing secret it was not signed with."
+        ))
     } else {
         None
     };

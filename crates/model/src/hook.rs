@@ -66,9 +66,8 @@ pub enum UnknownKeys {
 }
 
 /// Parts of the names of headers that carry secrets or prove who sent something.
-const SECRET_PARTS: [&str; 10] = [
-    "auth", "cookie", "signature", "token", "secret", "password", "api-key", "apikey", "hmac", "credential",
-];
+const SECRET_PARTS: [&str; 10] =
+    ["auth", "cookie", "signature", "token", "secret", "password", "api-key", "apikey", "hmac", "credential"];
 
 /// Whether a header may carry a secret. Such a header is neither kept nor written into a column.
 pub fn is_secret_header(name: &str) -> bool {

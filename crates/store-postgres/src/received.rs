@@ -32,9 +32,7 @@ impl ReceivedStore for PostgresStore {
         limit: u32,
     ) -> Result<Vec<ReceivedRecord>> {
         let input = (team, filter, limit);
-        self.node()
-            .read(input, |tx, (team, filter, limit)| Box::pin(list(tx, *team, *filter, *limit)))
-            .await
+        self.node().read(input, |tx, (team, filter, limit)| Box::pin(list(tx, *team, *filter, *limit))).await
     }
 
     async fn received_one(&self, team: TeamId, id: DeliveryId) -> Result<Option<ReceivedRecord>> {
@@ -97,12 +95,7 @@ async fn keep_of_team(tx: &mut Tx, team: TeamId, new: &[NewReceived], keep: Keep
 }
 
 /// Removes the oldest where there are too many. The new ones are counted, but not there yet.
-async fn make_room(
-    tx: &mut Tx,
-    team: TeamId,
-    (count, total): (u64, u64),
-    keep: KeepReceived,
-) -> Result<()> {
+async fn make_room(tx: &mut Tx, team: TeamId, (count, total): (u64, u64), keep: KeepReceived) -> Result<()> {
     let (over_count, over_bytes) = (count.saturating_sub(keep.count), total.saturating_sub(keep.bytes));
     if over_count == 0 && over_bytes == 0 {
         return Ok(());
@@ -122,12 +115,7 @@ async fn uncount(tx: &mut Tx, team: TeamId, count: u64, bytes: u64) -> Result<()
     tx.query(sql, &[&team.0, &signed(count), &signed(bytes)]).await.map(|_| ())
 }
 
-async fn list(
-    tx: &mut Tx,
-    team: TeamId,
-    filter: ReceivedFilter,
-    limit: u32,
-) -> Result<Vec<ReceivedRecord>> {
+async fn list(tx: &mut Tx, team: TeamId, filter: ReceivedFilter, limit: u32) -> Result<Vec<ReceivedRecord>> {
     let ReceivedFilter { source, status, before } = filter;
     let sql = "SELECT num, received_at, hook, project, status, body_bytes, head, log FROM rowmill.received \
                WHERE team = $1 AND num < $2 AND ($3::int8 IS NULL OR status = $3) \
@@ -136,8 +124,7 @@ async fn list(
     let (before, status) = (before.map_or(i64::MAX, signed), status.map(ReceivedStatus::number));
     let of_hooks = source.map(|source| source != ReceivedSource::EventPlatform);
     let hook = source.and_then(ReceivedSource::hook).map(HookId::uuid);
-    let found =
-        tx.query(sql, &[&team.0, &before, &status, &i64::from(limit), &of_hooks, &hook]).await?;
+    let found = tx.query(sql, &[&team.0, &before, &status, &i64::from(limit), &of_hooks, &hook]).await?;
     found.iter().map(record).collect()
 }
 
@@ -162,12 +149,7 @@ fn record(row: &Row) -> Result<ReceivedRecord> {
     })
 }
 
-async fn add_outcome(
-    tx: &mut Tx,
-    team: TeamId,
-    id: DeliveryId,
-    outcome: &ReceivedOutcome,
-) -> Result<bool> {
+async fn add_outcome(tx: &mut Tx, team: TeamId, id: DeliveryId, outcome: &ReceivedOutcome) -> Result<bool> {
     let sql = "SELECT log FROM rowmill.received WHERE num = $1 AND team = $2 AND received_at = $3 FOR UPDATE";
     let found = tx.query(sql, &[&signed(id.num), &team.0, &id.created_at_ms]).await?;
     let Some(row) = found.first() else { return Ok(false) };

@@ -29,9 +29,7 @@ impl ReceivedStore for SqliteStore {
         filter: ReceivedFilter,
         limit: u32,
     ) -> Result<Vec<ReceivedRecord>> {
-        self.readers
-            .read_long(ReadKind::List, move |connection| list(connection, team, filter, limit))
-            .await
+        self.readers.read_long(ReadKind::List, move |connection| list(connection, team, filter, limit)).await
     }
 
     async fn received_one(&self, team: TeamId, id: DeliveryId) -> Result<Option<ReceivedRecord>> {
@@ -105,7 +103,8 @@ fn make_room(connection: &Connection, team: TeamId, num: u64, bytes: u64, keep: 
 }
 
 fn uncount(connection: &Connection, team: TeamId, count: u64, bytes: u64) -> Result<()> {
-    let sql = "UPDATE received_totals SET count = max(0, count - ?2), bytes = max(0, bytes - ?3) WHERE team = ?1";
+    let sql =
+        "UPDATE received_totals SET count = max(0, count - ?2), bytes = max(0, bytes - ?3) WHERE team = ?1";
     connection
         .prepare_cached(sql)
         .and_then(|mut update| update.execute((team.0.as_bytes(), count, bytes)))
@@ -209,9 +208,7 @@ fn sweep(connection: &Connection, before_ms: i64) -> Result<bool> {
     let removed: Vec<u64> = connection
         .prepare_cached(sql)
         .and_then(|mut delete| {
-            delete
-                .query_map((team.0.as_bytes(), before_ms, RECEIVED_AT_ONCE), |row| row.get(0))?
-                .collect()
+            delete.query_map((team.0.as_bytes(), before_ms, RECEIVED_AT_ONCE), |row| row.get(0))?.collect()
         })
         .map_err(backend)?;
     uncount(connection, team, removed.len() as u64, removed.iter().sum())?;

@@ -103,7 +103,9 @@ impl Endpoint<ApiState> for CreateHook {
 
     fn examples() -> Examples {
         Examples {
-            body: Some(json!({ "name": "Contact form", "matchOn": "Email", "headers": { "X-Source": "Source" } })),
+            body: Some(
+                json!({ "name": "Contact form", "matchOn": "Email", "headers": { "X-Source": "Source" } }),
+            ),
             answer: Some(created_example()),
         }
     }
@@ -197,8 +199,7 @@ impl Endpoint<ApiState> for DeleteHook {
     const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete an inbound hook";
-    const DESCRIPTION: &'static str =
-        "Deletes a hook: its address does not work any more. Its rows stay, and so does the log of its deliveries.";
+    const DESCRIPTION: &'static str = "Deletes a hook: its address does not work any more. Its rows stay, and so does the log of its deliveries.";
     type Path = HookPath;
     type Query = Nothing;
     type Body = Nothing;
@@ -242,8 +243,7 @@ impl Endpoint<ApiState> for RotateHook {
         Optional(HookRotate { overlap_hours }): Optional<HookRotate>,
     ) -> Result<Answer<HookCreated>, Error> {
         let caller = call.caller()?;
-        let rotated =
-            call.app().rotate_hook(caller, &path.project_id, &path.hook_id, overlap_hours).await?;
+        let rotated = call.app().rotate_hook(caller, &path.project_id, &path.hook_id, overlap_hours).await?;
         Ok(Answer::new(HookCreated::new(rotated, &call)))
     }
 }

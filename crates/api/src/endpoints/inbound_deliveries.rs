@@ -145,8 +145,7 @@ impl Endpoint<ApiState> for GetInbound {
     const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get what came in";
-    const DESCRIPTION: &'static str =
-        "Returns a delivery with its body and its headers as they came. Headers that may carry secrets are not kept.";
+    const DESCRIPTION: &'static str = "Returns a delivery with its body and its headers as they came. Headers that may carry secrets are not kept.";
     type Path = InboundPath;
     type Query = Nothing;
     type Body = Nothing;

@@ -18,8 +18,8 @@ use crate::body::check_content_type;
 use crate::endpoint::{Access, Call, Endpoint, Examples, RequestHeader};
 use crate::error::Error;
 use crate::layers::RequestId;
-use crate::sent_head::SentHead;
 use crate::payload::{Documented, Nothing, Whole};
+use crate::sent_head::SentHead;
 use crate::state::ApiState;
 
 pub(crate) struct Deliver;

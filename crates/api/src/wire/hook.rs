@@ -40,14 +40,7 @@ pub(crate) struct HookCreate {
 impl From<HookCreate> for HookChanges {
     fn from(body: HookCreate) -> Self {
         let HookCreate { name, unknown_keys, match_on, match_case, headers } = body;
-        Self {
-            name: Some(name),
-            enabled: None,
-            unknown_keys,
-            match_on: Some(match_on),
-            match_case,
-            headers,
-        }
+        Self { name: Some(name), enabled: None, unknown_keys, match_on: Some(match_on), match_case, headers }
     }
 }
 

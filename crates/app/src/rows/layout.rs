@@ -8,9 +8,7 @@ use rowmill_model::limits::{NAME_CHARS_MAX, OFFENCES_MAX, ROW_FIELDS_MAX};
 use rowmill_model::nearest::nearest;
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
-use rowmill_model::{
-    Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId, UnknownKeys,
-};
+use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId, UnknownKeys};
 use rowmill_store::{KeptInput, NewRow, StoredProject};
 
 use crate::error::{Error, Result};
@@ -330,8 +328,7 @@ impl<'a> Layout<'a> {
         }
         let trigger = cells.iter().position(|(slot, _)| *slot == self.trigger);
         let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
-        let is_dropped =
-            matches!(self.leftover, Leftover::Ignored | Leftover::OfHook(UnknownKeys::Ignore));
+        let is_dropped = matches!(self.leftover, Leftover::Ignored | Leftover::OfHook(UnknownKeys::Ignore));
         if is_dropped || !is_free {
             for (field, _) in &leftover {
                 self.ignored.add(field);

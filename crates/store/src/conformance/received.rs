@@ -54,14 +54,9 @@ async fn times(store: &dyn Store, team: TeamId, filter: ReceivedFilter) -> Vec<i
 }
 
 pub(super) async fn what_came_in_is_kept_and_listed(store: &dyn Store) {
-    let failed =
-        NewReceived { outcome: outcome(11, ReceivedStatus::Failed), ..new(TEAM, Some(hook(2)), 11) };
-    let several = vec![
-        new(TEAM, Some(hook(1)), 10),
-        new(OTHER, Some(hook(1)), 13),
-        failed,
-        new(TEAM, None, 12),
-    ];
+    let failed = NewReceived { outcome: outcome(11, ReceivedStatus::Failed), ..new(TEAM, Some(hook(2)), 11) };
+    let several =
+        vec![new(TEAM, Some(hook(1)), 10), new(OTHER, Some(hook(1)), 13), failed, new(TEAM, None, 12)];
     store.keep_received(several, ALL).await.unwrap();
     let all = ReceivedFilter::default();
     let ids: Vec<DeliveryId> =

@@ -160,7 +160,10 @@ fn an_ignored_event_says_why() {
     ticket["type"] = json!("ticket.registered");
     deliver(&api, &ticket).ok();
     let kept = events(&api, 1).remove(0);
-    assert_eq!((&kept["source"], &kept["status"], &kept["hookId"]), (&json!("eventplatform"), &json!("ignored"), &Value::Null));
+    assert_eq!(
+        (&kept["source"], &kept["status"], &kept["hookId"]),
+        (&json!("eventplatform"), &json!("ignored"), &Value::Null)
+    );
     assert!(reason(&kept).contains("\"ticket.registered\""), "{kept}");
 
     assert_eq!(deliver(&api, &guest("evt", "g", "a", None)).ok()["ignored"], true);
@@ -169,7 +172,10 @@ fn an_ignored_event_says_why() {
     // Once a project follows the event, the delivery is made up for.
     let table = following(&api, "evt", &json!({}));
     let replayed = replay(&api, &unfollowed);
-    assert_eq!((&replayed["status"], &last_outcome(&replayed)["rowsCreated"]), (&json!("processed"), &json!(1)));
+    assert_eq!(
+        (&replayed["status"], &last_outcome(&replayed)["rowsCreated"]),
+        (&json!("processed"), &json!(1))
+    );
     assert_eq!(table.rows(&[])["rows"][0]["cells"]["_trigger"]["api_id"], "g");
 
     assert_eq!(counts(deliver(&api, &guest("evt", "g", "a", None))), [1, 0, 0]);
@@ -260,7 +266,8 @@ fn the_examples_of_the_guide_work() {
     let server = Server::start(&[]);
     let api = server.api();
     let table = api.table(&["Email", "Name"]);
-    let key = api.post("/v4/keys", json!({ "name": "guide" })).created()["secret"].as_str().unwrap().to_owned();
+    let key =
+        api.post("/v4/keys", json!({ "name": "guide" })).created()["secret"].as_str().unwrap().to_owned();
     let mut variables = vec![
         ("API", format!("http://{}", api.address)),
         ("KEY", key),
@@ -268,7 +275,8 @@ fn the_examples_of_the_guide_work() {
         ("CURL_HOME", server.folder().path().display().to_string()),
     ];
     let guide = include_str!("../../../../../docs/webhooks-in.md");
-    let commands: Vec<&str> = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let commands: Vec<&str> =
+        guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(commands.len() > 12, "{}", commands.len());
     for command in commands {
         if command.contains("inbound-deliveries") {
@@ -278,9 +286,14 @@ fn the_examples_of_the_guide_work() {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-euc", command]).envs(variables.iter().map(|(name, value)| (*name, value)));
         let output = shell.output().expect("sh runs");
-        let answer: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{command}: {error}\n{}", String::from_utf8_lossy(&output.stderr)));
-        assert_eq!((output.status.success(), &answer["success"]), (true, &json!(true)), "{command}: {answer}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("{command}: {error}\n{}", String::from_utf8_lossy(&output.stderr))
+        });
+        assert_eq!(
+            (output.status.success(), &answer["success"]),
+            (true, &json!(true)),
+            "{command}: {answer}"
+        );
         assert!(answer["ignored"].is_null() && answer["matchedProjects"] != 0, "{command}: {answer}");
         let named = [
             ("HOOK", &answer["url"]),
@@ -289,7 +302,8 @@ fn the_examples_of_the_guide_work() {
             ("EVENT_PROJECT", &answer["project"]["id"]),
             ("WEBHOOK", &answer["team"]["webhookUrl"]),
         ];
-        variables.extend(named.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))));
+        variables
+            .extend(named.into_iter().filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))));
     }
     let mails = table.values("Email", &[]);
     assert_eq!(mails.len(), 5, "{mails:?}");

@@ -96,7 +96,10 @@ fn what_names_no_column_is_kept_added_or_ignored(api: &Api) {
     api.post(&adding.path, body.clone()).ok();
     api.post(&adding.path, body.clone()).ok();
     let rows = cells(&table);
-    assert_eq!((rows.len(), &rows[1]["Plan"], &rows[1]["utm"]), (2, &json!("pro"), &json!({ "source": "ad" })));
+    assert_eq!(
+        (rows.len(), &rows[1]["Plan"], &rows[1]["utm"]),
+        (2, &json!("pro"), &json!({ "source": "ad" }))
+    );
 
     let table = api.table(&["Email"]);
     api.post(hook(&table, json!({ "unknownKeys": "ignore" })).path, body).ok();
@@ -129,8 +132,14 @@ fn an_array_is_taken_whole_or_not_at_all(api: &Api) {
 fn a_match_updates_the_row(api: &Api) {
     let table = api.table(&["Email", "Plan"]);
     let hook = hook(&table, json!({ "matchOn": "Email", "matchCase": false }));
-    assert_eq!(counts(api.post(&hook.path, json!({ "Email": "ada@example.com", "Plan": "free" }))), [1, 0, 0]);
-    assert_eq!(counts(api.post(&hook.path, json!({ "Email": "ADA@example.com ", "Plan": "pro" }))), [0, 1, 0]);
+    assert_eq!(
+        counts(api.post(&hook.path, json!({ "Email": "ada@example.com", "Plan": "free" }))),
+        [1, 0, 0]
+    );
+    assert_eq!(
+        counts(api.post(&hook.path, json!({ "Email": "ADA@example.com ", "Plan": "pro" }))),
+        [0, 1, 0]
+    );
     let again = api.post(&hook.path, json!({ "Email": "ADA@example.com ", "Plan": "pro" })).ok();
     assert_eq!(again["rowsUnchanged"], 1);
     assert!(again["ignored"].as_str().unwrap().contains("there already"), "{again}");
@@ -161,7 +170,8 @@ fn forms_become_rows(api: &Api) {
 
 fn headers_are_written_into_columns(api: &Api) {
     let table = api.table(&["Email", "Source"]);
-    table.post("/hooks", json!({ "name": "x", "headers": { "Authorization": "Source" } }))
+    table
+        .post("/hooks", json!({ "name": "x", "headers": { "Authorization": "Source" } }))
         .offends(&["headers.Authorization"]);
     let hook = hook(&table, json!({ "headers": { "X-Source": "Source" } }));
     let sent = json!([{ "Email": "a", "source": "of the body" }, { "Email": "b" }]);
@@ -225,20 +235,27 @@ fn a_rotated_address_works_on_for_a_while(api: &Api) {
 
 fn settings_are_checked_and_changed(api: &Api) {
     let table = api.table(&["Email", "Source"]);
-    let wrong = json!({ "name": " ", "matchOn": "Nothing", "headers": { "X Y": "Email", "X-Source": "Nowhere" } });
+    let wrong =
+        json!({ "name": " ", "matchOn": "Nothing", "headers": { "X Y": "Email", "X-Source": "Nowhere" } });
     table.post("/hooks", wrong).offends(&["name", "matchOn", "headers.X Y", "headers.X-Source"]);
     table.post("/hooks", json!({ "name": "x", "unknownKeys": "perhaps" })).offends(&["unknownKeys"]);
     let made = hook(&table, json!({}));
     let path = format!("/hooks/{}", made.id);
     let before = table.get(&path).ok()["hook"].clone();
-    assert_eq!((&before["unknownKeys"], &before["matchOn"], &before["enabled"]), (&json!("keep"), &Value::Null, &json!(true)));
+    assert_eq!(
+        (&before["unknownKeys"], &before["matchOn"], &before["enabled"]),
+        (&json!("keep"), &Value::Null, &json!(true))
+    );
     let changes = json!({ "name": "Shop", "unknownKeys": "ignore", "matchOn": "Email", "matchCase": false,
         "headers": { "X-Source": "Source" } });
     let changed = table.patch(&path, changes).ok()["hook"].clone();
     assert_eq!((&changed["name"], &changed["matchOn"]), (&json!("Shop"), &json!(table.column("Email"))));
     assert_eq!(changed["headers"], json!({ "x-source": table.column("Source") }));
     let back = table.patch(&path, json!({ "matchOn": null, "headers": {} })).ok()["hook"].clone();
-    assert_eq!((&back["matchOn"], &back["headers"], &back["name"]), (&Value::Null, &json!({}), &json!("Shop")));
+    assert_eq!(
+        (&back["matchOn"], &back["headers"], &back["name"]),
+        (&Value::Null, &json!({}), &json!("Shop"))
+    );
     assert_eq!(table.get("/hooks").ok()["hooks"], json!([back]));
     table.patch("/hooks/inb_0190f0e0a1b27c3d8e4f0123456789ab", json!({})).refused(404, "hook_not_found");
     // A change of the project leaves its hooks alone.

@@ -7,8 +7,8 @@ use super::MemoryStore;
 use super::state::State;
 use crate::error::Result;
 use crate::received::{
-    KeepReceived, NewReceived, OVERHEAD_BYTES, ReceivedFilter, ReceivedOutcome, ReceivedRecord, ReceivedSource,
-    ReceivedStore, making_room,
+    KeepReceived, NewReceived, OVERHEAD_BYTES, ReceivedFilter, ReceivedOutcome, ReceivedRecord,
+    ReceivedSource, ReceivedStore, making_room,
 };
 use crate::webhooks::DeliveryId;
 
@@ -36,7 +36,8 @@ impl ReceivedStore for MemoryStore {
                     && filter.status.is_none_or(|status| record.status == status)
                     && filter.before.is_none_or(|before| record.id.num < before)
             };
-            let own = state.received.iter().rev().filter(|(other, record)| *other == team && is_listed(record));
+            let own =
+                state.received.iter().rev().filter(|(other, record)| *other == team && is_listed(record));
             let listed = own.map(|(_, record)| ReceivedRecord { body: None, ..record.clone() });
             Ok(listed.take(limit as usize).collect())
         })
