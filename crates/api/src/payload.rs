@@ -108,13 +108,13 @@ impl JsonSchema for FileText {
 
 /// A body of any type, read by the operation itself. `T` documents it.
 #[derive(Debug)]
-pub struct Whole<T> {
-    pub bytes: Vec<u8>,
+pub(crate) struct Whole<T> {
+    pub(crate) bytes: Vec<u8>,
     documented: PhantomData<fn() -> T>,
 }
 
 /// What the body of a [`Whole`] is documented as.
-pub trait Documented: JsonSchema + Send {
+pub(crate) trait Documented: JsonSchema + Send {
     const MEDIA: &'static [&'static str] = &["application/json"];
 }
 
