@@ -177,13 +177,11 @@ impl<'de> Visitor<'de> for Splitter {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut entries = Vec::new();
         while entries.len() < self.most {
-            match seq.next_element::<&RawValue>()? {
-                Some(entry) => entries.push(entry.get()),
-                None => {
-                    let count = entries.len();
-                    return Ok((entries, count));
-                }
-            }
+            let Some(entry) = seq.next_element::<&RawValue>()? else {
+                let count = entries.len();
+                return Ok((entries, count));
+            };
+            entries.push(entry.get());
         }
         let mut count = entries.len();
         while seq.next_element::<IgnoredAny>()?.is_some() {

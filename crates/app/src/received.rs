@@ -21,7 +21,7 @@ const KEYS_NAMED_MAX: usize = 50;
 /// How long the words of an outcome can be, in characters.
 const REASON_CHARS_MAX: usize = 1_000;
 /// How often old deliveries are looked for at most, and at least.
-const SWEEP_EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+const SWEEP_EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 /// A pause between two slices, so that nobody waits for the sweep.
 const SWEEP_PAUSE: Duration = Duration::from_millis(20);
 
