@@ -80,6 +80,7 @@ pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
         settings: ProjectSettings::default(),
         table,
         trash: rowmill_model::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 0,
         updated_at_ms: 0,
     };

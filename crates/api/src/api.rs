@@ -136,7 +136,7 @@ impl<S: Service> Api<S> {
         let body = (body.presence != Presence::None).then(|| BodySpec {
             media_types: body.media_types,
             schema: self.schemas.request(body.schema),
-            is_required: matches!(body.presence, Presence::Required | Presence::Streamed),
+            is_required: matches!(body.presence, Presence::Required | Presence::Streamed | Presence::Whole),
         });
         Operation {
             repeats: definition.repeats_here(),

@@ -35,6 +35,21 @@ pub(crate) async fn read(
         return Ok(String::new());
     }
     check_content_type(headers)?;
+    let bytes = read_bytes(headers, body, bytes_max, limits, memory).await?;
+    off_async(bytes.len(), || guard(bytes, limits.nesting_max))
+}
+
+/// The same, but of any type, and not guarded.
+pub(crate) async fn read_bytes(
+    headers: &HeaderMap,
+    body: &mut Body,
+    bytes_max: u32,
+    limits: &Limits,
+    memory: &mut Reservation,
+) -> Result<Vec<u8>, Error> {
+    if body.is_end_stream() {
+        return Ok(Vec::new());
+    }
     let too_large = || Error::BodyTooLarge { bytes_max };
     let length = content_length(headers);
     let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
@@ -60,7 +75,7 @@ pub(crate) async fn read(
     }
     let bytes = decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?;
     memory.grow_to(bytes.len())?;
-    off_async(bytes.len(), || guard(bytes, limits.nesting_max))
+    Ok(bytes)
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {
@@ -68,7 +83,7 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 }
 
 /// `application/json`, with any parameters. None at all is tolerated: what is sent is JSON or refused.
-fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
+pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let text = value.to_str().unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim();

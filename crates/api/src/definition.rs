@@ -66,7 +66,7 @@ pub(crate) struct BodyDefinition {
 impl<S: Service> Definition<S> {
     /// What an `Idempotency-Key` does. Who sends a webhook knows of none.
     pub(crate) fn repeats_here(&self) -> Repeats {
-        if self.access == Access::Webhook { Repeats::Freely } else { self.repeats }
+        if self.access.is_inbound() { Repeats::Freely } else { self.repeats }
     }
 
     pub(crate) fn of<E: Endpoint<S>>() -> Self {
@@ -122,6 +122,8 @@ pub(crate) enum Content {
     Text(String),
     /// For [`Presence::Streamed`].
     Stream(Body),
+    /// For [`Presence::Whole`].
+    Bytes(Vec<u8>),
 }
 
 /// What is wrong with the parameters of a request.
@@ -141,6 +143,7 @@ fn bind<S: Service, E: Endpoint<S>>(
         let body = match content {
             Content::Text(text) => E::Body::accept(text)?,
             Content::Stream(body) => E::Body::stream(body).ok_or(Error::UnknownPath)?,
+            Content::Bytes(bytes) => E::Body::whole(bytes).ok_or(Error::UnknownPath)?,
         };
         Ok(Box::new(move |call| {
             Box::pin(async move { E::handle(call, path, query, body).await?.into_reply() })

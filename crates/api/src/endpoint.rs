@@ -102,6 +102,15 @@ pub trait Service: Clone + Send + Sync + 'static {
     /// The id of the team that a webhook's address names.
     fn webhook_team(&self, team_id: &str) -> impl Future<Output = Result<u128, Error>> + Send;
 
+    /// The id of the team whose inbound hook an address names.
+    fn hook_team(
+        &self,
+        _project_id: &str,
+        _secret: &str,
+    ) -> impl Future<Output = Result<u128, Error>> + Send {
+        std::future::ready(Err(Error::UnknownPath))
+    }
+
     /// A number that all changes made so far to a project's rows are counted in.
     fn sequence(&self, _project_id: &str) -> impl Future<Output = Option<u64>> + Send {
         std::future::ready(None)
@@ -170,8 +179,18 @@ pub enum Access {
     OpenRead,
     /// Without a key; counted per `teamId` in the path. The address is the secret.
     Webhook,
+    /// Without a key; `projectId` and `secret` in the path name an inbound hook. Counted per team, or, where there is no
+    /// such hook, as failed authentication.
+    Hook,
     /// Anybody, uncounted.
     Open,
+}
+
+impl Access {
+    /// Whether other services send here, to an address that is a secret.
+    pub fn is_inbound(self) -> bool {
+        matches!(self, Self::Webhook | Self::Hook)
+    }
 }
 
 /// A header that some operations read.

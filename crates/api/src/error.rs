@@ -151,6 +151,7 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Import => "import_not_found",
         Noun::Webhook => "webhook_not_found",
         Noun::Delivery => "delivery_not_found",
+        Noun::Hook => "hook_not_found",
     }
 }
 

@@ -41,6 +41,7 @@ mod request_memory;
 mod row_selection;
 mod row_stream;
 mod schema;
+mod sent_head;
 mod service;
 mod shared_rate_limits;
 mod site;

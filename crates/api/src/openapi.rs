@@ -182,7 +182,7 @@ fn security(access: Access) -> Value {
     match access {
         Access::Key => json!([{ "bearer": [] }]),
         Access::OpenRead => json!([{ "bearer": [] }, {}]),
-        Access::Webhook | Access::Open => json!([]),
+        Access::Webhook | Access::Hook | Access::Open => json!([]),
     }
 }
 

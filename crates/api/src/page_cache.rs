@@ -112,6 +112,7 @@ mod tests {
             settings: ProjectSettings::default(),
             table: Table::new(),
             trash: rowmill_model::Trash::default(),
+            hooks: Vec::new(),
             created_at_ms: 0,
             updated_at_ms: 0,
         };

@@ -25,6 +25,11 @@ pub trait Payload: Sized + Send {
         None
     }
 
+    /// The body where it is read as it is: [`Presence::Whole`].
+    fn whole(_bytes: Vec<u8>) -> Option<Self> {
+        None
+    }
+
     /// The body. `text` has passed the guard and, if [`Payload::IS_CHECKED`], the check.
     fn accept(text: String) -> Result<Self, Error>;
 }
@@ -37,6 +42,8 @@ pub enum Presence {
     Required,
     /// Handed to the operation as it comes, whatever its size and type.
     Streamed,
+    /// Read within the limits, and handed to the operation whatever its type.
+    Whole,
 }
 
 /// No parameters, or no body.
@@ -96,6 +103,33 @@ impl JsonSchema for FileText {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({ "type": "string", "maxLength": 4_294_967_295_u32, "pattern": r"^[\s\S]*$" })
+    }
+}
+
+/// A body of any type, read by the operation itself. `T` documents it.
+#[derive(Debug)]
+pub(crate) struct Whole<T> {
+    pub(crate) bytes: Vec<u8>,
+    documented: PhantomData<fn() -> T>,
+}
+
+/// What the body of a [`Whole`] is documented as.
+pub(crate) trait Documented: JsonSchema + Send {
+    const MEDIA: &'static [&'static str] = &["application/json"];
+}
+
+impl<T: Documented> Payload for Whole<T> {
+    type Schema = T;
+    const PRESENCE: Presence = Presence::Whole;
+    const IS_CHECKED: bool = false;
+    const MEDIA: &'static [&'static str] = T::MEDIA;
+
+    fn whole(bytes: Vec<u8>) -> Option<Self> {
+        Some(Self { bytes, documented: PhantomData })
+    }
+
+    fn accept(text: String) -> Result<Self, Error> {
+        Ok(Self { bytes: text.into_bytes(), documented: PhantomData })
     }
 }
 

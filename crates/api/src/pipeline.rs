@@ -274,6 +274,21 @@ pub(crate) async fn admit<S: Service>(
         count(standing, rate_limiters.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
         return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
     }
+    if access == Access::Hook {
+        let named = |name: &str| captured.get(name).and_then(Value::as_str).unwrap_or_default();
+        let team = match shared.state.hook_team(named("projectId"), named("secret")).await {
+            Ok(team) => team,
+            Err(error) => {
+                if error.status() == StatusCode::NOT_FOUND {
+                    count(standing, rate_limiters.auth_failure(client))?;
+                }
+                return Err(error);
+            }
+        };
+        let caller = Uuid::from_u128(team).to_string();
+        count(standing, rate_limiters.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
+        return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
+    }
     let head = Head { method: &parts.method, headers: &parts.headers, client };
     let principal = match shared.state.authenticate(access, head, captured).await {
         Ok(principal) => principal,
@@ -315,7 +330,7 @@ fn accept_params<S: Service>(
     parts: &Parts,
 ) -> Result<(Accept<S>, Option<String>), Error> {
     // Who sends a webhook may add parameters of its own to the address it was given.
-    let query = parts.uri.query().filter(|_| plan.access != Access::Webhook);
+    let query = parts.uri.query().filter(|_| !plan.access.is_inbound());
     let bound = (plan.bind)(Value::Object(captured), plan.query.read(query));
     match (bound, repeats::sent_key(plan.repeats, parts)) {
         (Ok(accept), Ok(key)) => Ok((accept, key)),
@@ -344,6 +359,12 @@ async fn accept_body<S: Service>(
             memory.grow_to(STREAMED_BYTES)?;
             return Ok((accept(Content::Stream(body))?, None));
         }
+        Presence::Whole => {
+            let bytes_max = shared.limits.body_bytes_max.min(plan.bytes_max);
+            let bytes =
+                body::read_bytes(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?;
+            return Ok((accept(Content::Bytes(bytes))?, None));
+        }
         Presence::None => String::new(),
         Presence::Optional | Presence::Required => {
             let bytes_max = shared.limits.body_bytes_max.min(plan.bytes_max);
@@ -362,7 +383,7 @@ fn check_body(plan: &BodyPlan, text: &str, limits: &Limits) -> Result<(), Error>
     if text.is_empty() {
         return match plan.presence {
             Presence::Required => Err(Error::offence("", "a JSON body is required")),
-            Presence::None | Presence::Optional | Presence::Streamed => Ok(()),
+            Presence::None | Presence::Optional | Presence::Streamed | Presence::Whole => Ok(()),
         };
     }
     let Some(checker) = &plan.checker else { return Ok(()) };

@@ -4,9 +4,9 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
-    row_patches, rows, run_history, runs, secrets, sessions, team, trash, trials, usage, views, webhook,
-    webhook_deliveries,
+    cells, columns, events, exports, hooks, import_jobs, imports, inbound_deliveries, keys,
+    outbound_webhooks, projects, providers, receive_hook, row, row_patches, rows, run_history, runs, secrets,
+    sessions, team, trash, trials, usage, views, webhook, webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -23,6 +23,7 @@ pub fn service(limits: Limits) -> Result<Finished<ApiState>, Fault> {
         .tag("Team", "The team, its API keys, and the server's limits.")
         .tag("Credentials", "The team's provider credentials and secrets. Encrypted at rest, never returned.")
         .tag("Webhooks", "Outbound webhooks: events sent to your server, signed, and retried.")
+        .tag("Inbound webhooks", "Addresses that take any JSON or form as rows, and the log of what came in.")
         .tag("Webhook", "Rows from an event platform. No API key: the webhook URL is secret.")
         .tag("Projects V3", "Projects by team slug. A project's settings can allow reads without a key.")
         .tag("Columns V3", "Columns, as in version 4.")
@@ -73,6 +74,7 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<secrets::DeleteSecret>("/v4/team/secrets/{name}");
 
     add_webhooks(api);
+    add_hooks(api);
 
     api.add::<projects::ListProjects<V3>>("/v3/{teamSlug}/projects");
     add_project::<V3>(api);
@@ -98,6 +100,21 @@ fn add_webhooks(api: &mut Api<ApiState>) {
         .add::<webhook_deliveries::ListDeliveries>(at("/{webhookId}/deliveries"))
         .add::<webhook_deliveries::GetDelivery>(at("/{webhookId}/deliveries/{deliveryId}"))
         .add::<webhook_deliveries::ReplayDelivery>(at("/{webhookId}/deliveries/{deliveryId}/replay"));
+}
+
+/// Inbound hooks, and what came in.
+fn add_hooks(api: &mut Api<ApiState>) {
+    let at = |path: &str| format!("/v4/projects/{{projectId}}/hooks{path}");
+    api.add::<hooks::ListHooks>(at(""))
+        .add::<hooks::CreateHook>(at(""))
+        .add::<hooks::GetHook>(at("/{hookId}"))
+        .add::<hooks::UpdateHook>(at("/{hookId}"))
+        .add::<hooks::DeleteHook>(at("/{hookId}"))
+        .add::<hooks::RotateHook>(at("/{hookId}/rotate"))
+        .add::<inbound_deliveries::ListInbound>("/v4/team/inbound-deliveries")
+        .add::<inbound_deliveries::GetInbound>("/v4/team/inbound-deliveries/{deliveryId}")
+        .add::<inbound_deliveries::ReplayInbound>("/v4/team/inbound-deliveries/{deliveryId}/replay")
+        .add::<receive_hook::ReceiveHook>("/hooks/{projectId}/{secret}");
 }
 
 /// The operations on a project, which all full versions have.

@@ -121,6 +121,10 @@ impl Service for ApiState {
         Ok(self.app.webhook_team(team_id).await?.0.as_u128())
     }
 
+    async fn hook_team(&self, project_id: &str, secret: &str) -> Result<u128, Error> {
+        Ok(self.app.hook_at(project_id, secret).await?.stored.project.team.0.as_u128())
+    }
+
     async fn sequence(&self, project_id: &str) -> Option<u64> {
         self.app.sequence(project_id).await
     }

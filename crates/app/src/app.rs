@@ -18,6 +18,7 @@ use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
 use crate::quotas::Quotas;
+use crate::received_log::ReceivedLog;
 use crate::sequences::Sequences;
 use crate::sign_in_link::SignInLink;
 use crate::tester::Tester;
@@ -25,6 +26,9 @@ use crate::vault::Vault;
 
 /// For how long deleted things can be restored, unless the operator says otherwise.
 const KEEPS_DELETED_FOR: Duration = Duration::from_hours(30 * 24);
+
+/// For how long what inbound webhooks received is kept, unless the operator says otherwise.
+const KEEPS_RECEIVED_FOR: Duration = Duration::from_hours(7 * 24);
 
 /// Everything the use cases need.
 #[derive(Debug)]
@@ -35,6 +39,9 @@ pub struct App {
     pub(crate) quotas: Quotas,
     /// For how long deleted things can be restored.
     pub(crate) keeps_deleted_for: Duration,
+    /// For how long what inbound webhooks received is kept.
+    pub(crate) keeps_received_for: Duration,
+    pub(crate) received_log: Arc<ReceivedLog>,
     pub(crate) vault: Vault,
     pub(crate) environment: Environment,
     pub(crate) clock: Arc<dyn Clock>,
@@ -70,6 +77,7 @@ impl App {
         store.listen(Box::new(move |change| told.note(change)));
         let mut query = Query::new(Arc::clone(&store));
         query.set_patience(Duration::from_secs(limits.read_seconds_max.into()));
+        let received_log = Arc::new(ReceivedLog::new(Arc::clone(&store), limits.inbound_bytes_max));
         Self {
             hub,
             streams: Streams::new(&limits),
@@ -79,6 +87,8 @@ impl App {
             limits,
             quotas: Quotas::default(),
             keeps_deleted_for: KEEPS_DELETED_FOR,
+            keeps_received_for: KEEPS_RECEIVED_FOR,
+            received_log,
             vault,
             environment,
             clock,
@@ -104,6 +114,12 @@ impl App {
     #[must_use]
     pub fn with_trash(self, keeps_deleted_for: Duration) -> Self {
         Self { keeps_deleted_for, ..self }
+    }
+
+    /// With this time for which what inbound webhooks received is kept.
+    #[must_use]
+    pub fn with_received(self, keeps_received_for: Duration) -> Self {
+        Self { keeps_received_for, ..self }
     }
 
     /// How much memory the columns that views look at may take; a part of the machine's unless it is set.
@@ -139,6 +155,7 @@ impl App {
 
     /// Finishes what was accepted and closes the store.
     pub async fn close(&self) -> Result<()> {
+        self.received_log.flush().await;
         Ok(self.store.close().await?)
     }
 }

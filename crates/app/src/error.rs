@@ -126,6 +126,7 @@ pub enum Noun {
     Import,
     Webhook,
     Delivery,
+    Hook,
 }
 
 impl std::fmt::Display for Noun {
@@ -144,6 +145,7 @@ impl std::fmt::Display for Noun {
             Self::Import => "Import",
             Self::Webhook => "Webhook",
             Self::Delivery => "Delivery",
+            Self::Hook => "Hook",
         })
     }
 }

@@ -20,17 +20,23 @@ mod event_streams;
 mod events;
 mod exports;
 mod guards;
+mod hook_body;
+mod hooks;
 mod idempotency;
 mod ids;
 mod import_jobs;
 mod imports;
 mod key_cache;
 mod keys;
+mod multipart;
 mod outbound_webhooks;
 mod projects;
 mod providers;
 mod quota_check;
 mod quotas;
+mod received;
+mod received_log;
+mod receiving;
 mod rows;
 mod run_history;
 mod runs;
@@ -54,6 +60,9 @@ mod webhook_deliveries;
 mod webhook_secrets;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
+pub use rowmill_store::received::{
+    ReceivedHead, ReceivedOutcome, ReceivedRecord, ReceivedSource, ReceivedStatus,
+};
 pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryStatus};
 pub use rowmill_store::{
     ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
@@ -74,6 +83,7 @@ pub use crate::event_rows::{ChangedRowsRead, RowsChanged, RowsKey};
 pub use crate::events::{Event, Feed};
 pub use crate::exports::Export;
 pub use crate::guards::{ProjectGuard, RowGuard};
+pub use crate::hooks::{FoundHook, HookChanges, NewHook};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
 pub use crate::ids::log_id;
 pub use crate::import_jobs::{IMPORT_DAYS, IMPORT_RENEWAL, ImportUpload};
@@ -85,6 +95,8 @@ pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookCha
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;
+pub use crate::received::ReceivedPage;
+pub use crate::receiving::{HookDelivery, HookReceived};
 pub use crate::rows::fields::{Fields, FieldsRead, Text};
 pub use crate::rows::layout::too_many_fields;
 pub use crate::rows::patches::{PatchRows, RowsPatched};

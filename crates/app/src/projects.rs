@@ -167,6 +167,7 @@ impl App {
             settings,
             table,
             trash: rowmill_model::Trash::default(),
+            hooks: Vec::new(),
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };

@@ -48,7 +48,7 @@ pub struct InsertRows<'a> {
 }
 
 impl InsertRows<'_> {
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.entries.iter().map(|entry| entry.len()).sum()
     }
 
@@ -103,7 +103,8 @@ impl App {
         }
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.project_to_change(caller, project).await?;
-            let mut batch = off_async(insert.bytes(), || self.lay_out(&stored, &insert))?;
+            let leftover = if insert.strict { Leftover::Refused } else { Leftover::IntoTrigger };
+            let mut batch = off_async(insert.bytes(), || self.lay_out(&stored, &insert, leftover, &[]))?;
             batch.once.clone_from(&once);
             batch.new_rows_max = self.new_rows_max(stored.project.team).await?;
             batch.new_bytes_max = self.new_bytes_max(stored.project.team).await?;
@@ -246,10 +247,16 @@ impl App {
         Err(kept_changing())
     }
 
-    fn lay_out(&self, stored: &StoredProject, insert: &InsertRows<'_>) -> Result<NewRows> {
+    /// The rows to insert. `extra` fields come before those of each row.
+    pub(crate) fn lay_out(
+        &self,
+        stored: &StoredProject,
+        insert: &InsertRows<'_>,
+        leftover: Leftover,
+        extra: &[(Cow<'_, str>, &str)],
+    ) -> Result<NewRows> {
         let index = |name| match_column(stored, name).map(|slot| index_of(slot, insert.match_case));
         let match_on = insert.match_on.as_deref().map(index).transpose()?;
-        let leftover = if insert.strict { Leftover::Refused } else { Leftover::IntoTrigger };
         let mut layout = Layout::new(stored, &self.limits, leftover);
         let now_ms = self.clock.now_ms();
         let ids = uuids(now_ms)?.map(RowId::from_uuid);
@@ -257,7 +264,9 @@ impl App {
         let mut fields = Fields::default();
         let cell_bytes_max = usize::try_from(self.limits.cell_bytes_max).unwrap_or(usize::MAX);
         for ((index, entry), id) in insert.entries.iter().enumerate().zip(ids) {
-            if let Some(cells) = layout.row(entry, &mut fields, insert.place(index)) {
+            if layout.read(entry, &mut fields, insert.place(index)) {
+                fields.0.splice(0..0, extra.iter().cloned());
+                let cells = layout.cells(&fields, insert.place(index));
                 let mut row = layout::new_row(id, &cells);
                 row.leftover_bytes_max = layout.took_leftover().then_some(cell_bytes_max);
                 rows.push(row);
@@ -385,7 +394,7 @@ fn distinct(cells: &[CellWrite]) -> u64 {
     u64::try_from(distinct.len()).unwrap_or(u64::MAX)
 }
 
-fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
+pub(crate) fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
     let message = "matches several existing rows; make their values unique, or update the rows by id";
     Error::invalid(
         indexes

@@ -3,7 +3,8 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use rowmill_model::bounded_json::{self, Bounds};
 use rowmill_model::guest::{Delivery, GuestEvent};
-use rowmill_model::{ColumnId, ColumnType, Record, RowId, TeamId};
+use rowmill_model::{ColumnId, ColumnType, ProjectId, Record, RowId, TeamId};
+use rowmill_store::received::NewReceived;
 use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject};
 use sha2::Sha256;
 use uuid::Uuid;
@@ -11,19 +12,41 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::blocking::off_async;
 use crate::error::{Error, Noun, Result};
+use crate::hook_body::guarded;
 use crate::ids::uuid;
 use crate::projects::ATTEMPTS_MAX;
+use crate::received::{Taken, kept_head};
 use crate::signing_secrets::{SigningSecret, bytes_of};
 
 /// A delivery as it came in.
-#[derive(Debug, Clone, Copy)]
-pub struct Webhook<'a> {
+#[derive(Debug)]
+pub struct Webhook {
     /// By [`App::webhook_team`].
     pub team: TeamId,
+    pub content_type: Option<String>,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
     /// The raw body: what is signed.
-    pub body: &'a str,
+    pub body: Vec<u8>,
     /// `t=<unix>,v1=<hex>`
-    pub signature: Option<&'a str>,
+    pub signature: Option<String>,
+}
+
+/// Who says that a delivery is the platform's.
+#[derive(Debug, Clone, Copy)]
+enum Proof<'a> {
+    /// The signature that it came with.
+    Signature(Option<&'a str>),
+    /// The signature was right for these projects when it came in.
+    Before(&'a [ProjectId]),
+}
+
+/// What a delivery led to.
+#[derive(Debug, Default)]
+struct Event {
+    matched_projects: usize,
+    is_ignored: bool,
+    taken: Taken,
 }
 
 /// What became of a delivery.
@@ -47,20 +70,60 @@ impl App {
         Ok(team.id)
     }
 
-    /// Takes a delivery into every project of the team that follows its event, or into none.
-    pub async fn deliver(&self, webhook: Webhook<'_>) -> Result<Delivered> {
-        let team = webhook.team;
-        let bounds = Bounds { counts: &[], part_bytes_max: webhook.body.len() };
-        let body = off_async(webhook.body.len(), || bounded_json::parse(webhook.body, bounds));
-        let body = body.map_err(|_| Error::InvalidPayload)?;
-        let delivery = Delivery::read(&body).map_err(|_| Error::InvalidPayload)?;
-        let Delivery::Guest(event) = delivery else { return Ok(ignored()) };
+    /// Takes a delivery into every project of the team that follows its event, or into none, and writes down what became
+    /// of it.
+    pub async fn deliver(&self, webhook: Webhook) -> Result<Delivered> {
+        let Webhook { team, content_type, headers, body, signature } = webhook;
+        let mut head = kept_head(content_type.as_deref(), &headers, |_| false);
+        let proof = Proof::Signature(signature.as_deref());
+        let event = self.take_event(team, &body, proof, &mut head.signed_for).await;
+        let (delivered, taken) = match event {
+            Ok(Event { matched_projects, is_ignored, taken }) => {
+                let Taken { rows_created, rows_updated, .. } = taken;
+                let delivered =
+                    Delivered { matched_projects, rows_created, rows_updated, ignored: is_ignored };
+                (Some(delivered), Ok(taken))
+            }
+            Err(error) => (None, Err(error)),
+        };
+        let outcome = self.outcome(&taken, false);
+        let received_at_ms = outcome.at_ms;
+        let new = NewReceived { team, hook: None, project: None, received_at_ms, head, outcome, body };
+        self.log_received(new).await;
+        taken.map(|_| delivered.unwrap_or_default())
+    }
+
+    /// Takes a delivery again that came in before.
+    pub(crate) async fn retake_event(
+        &self,
+        team: TeamId,
+        body: &[u8],
+        signed_for: &[ProjectId],
+    ) -> Result<Taken> {
+        Ok(self.take_event(team, body, Proof::Before(signed_for), &mut Vec::new()).await?.taken)
+    }
+
+    /// Which projects' signature it has is put into `signed_for`, also if it fails after that.
+    async fn take_event(
+        &self,
+        team: TeamId,
+        body: &[u8],
+        proof: Proof<'_>,
+        signed_for: &mut Vec<ProjectId>,
+    ) -> Result<Event> {
+        let event = match off_async(body.len(), || self.read_event(body))? {
+            Ok(event) => event,
+            Err(taken) => return Ok(Event { is_ignored: true, taken, ..Event::default() }),
+        };
         for _ in 0..ATTEMPTS_MAX {
             let connected = self.store.projects_of_event(team, event.event_id.clone()).await?;
-            if connected.is_empty() {
-                return Ok(ignored());
+            let connected_count = connected.len();
+            if connected_count == 0 {
+                let taken = Taken::ignored(unfollowed(&event.event_id));
+                return Ok(Event { is_ignored: true, taken, ..Event::default() });
             }
-            let signed = self.signed(connected, webhook);
+            let (signed, right_for) = self.signed(connected, body, proof);
+            *signed_for = right_for;
             if signed.is_empty() {
                 return Err(Error::InvalidSignature);
             }
@@ -78,37 +141,66 @@ impl App {
                 // A project's columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale | StoreError::UnknownProject) => {}
                 outcome => {
-                    let GuestsWritten { rows_created, rows_updated } =
-                        outcome.map_err(|error| self.quota_error(error))?;
-                    return Ok(Delivered {
-                        matched_projects: signed.len(),
-                        rows_created,
-                        rows_updated,
-                        ignored: false,
-                    });
+                    let written = outcome.map_err(|error| self.quota_error(error))?;
+                    let taken = taken_of(written, signed.len(), connected_count);
+                    let matched_projects = signed.len();
+                    return Ok(Event { matched_projects, is_ignored: false, taken });
                 }
             }
         }
         Err(Error::Internal("projects changed repeatedly during a delivery; gave up".into()))
     }
 
-    /// The projects that take this delivery: those that ask for no signature, and those it is right for.
-    fn signed(&self, connected: Vec<StoredProject>, webhook: Webhook<'_>) -> Vec<StoredProject> {
-        let now_seconds = self.clock.now_ms() / 1000;
-        let takes = |stored: &StoredProject| match self.signing_secret(&stored.project) {
-            SigningSecret::None => true,
-            SigningSecret::Known(secret) => webhook
-                .signature
-                .is_some_and(|signature| is_signed(webhook.body, signature, &secret, now_seconds)),
-            SigningSecret::Unopened => {
-                tracing::warn!(
-                    project = %stored.project.id,
-                    "the webhook's signing secret was encrypted with another secret key; set it again"
-                );
-                false
+    /// The guest that a delivery is about; or why it is about none.
+    fn read_event(&self, body: &[u8]) -> Result<std::result::Result<Box<GuestEvent>, Taken>> {
+        let text = guarded(body, &self.limits).map_err(|_| Error::InvalidPayload)?;
+        let bounds = Bounds { counts: &[], part_bytes_max: text.len() };
+        let body = bounded_json::parse(text, bounds).map_err(|_| Error::InvalidPayload)?;
+        Ok(match Delivery::read(&body).map_err(|_| Error::InvalidPayload)? {
+            Delivery::Guest(event) => Ok(event),
+            Delivery::Ignored => {
+                let kind = body.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
+                let kind: String = kind.chars().take(100).collect();
+                Err(Taken::ignored(format!(
+                    "Events of the type {kind:?} make no rows; only guest.registered and guest.updated do."
+                )))
             }
+        })
+    }
+
+    /// The projects that take this delivery: those that ask for no signature, and those it is right for. Also which
+    /// ones it is right for.
+    fn signed(
+        &self,
+        connected: Vec<StoredProject>,
+        body: &[u8],
+        proof: Proof<'_>,
+    ) -> (Vec<StoredProject>, Vec<ProjectId>) {
+        let now_seconds = self.clock.now_ms() / 1000;
+        let mut signed_for = Vec::new();
+        let takes = |stored: &StoredProject| {
+            let id = stored.project.id;
+            let is_right = match (self.signing_secret(&stored.project), proof) {
+                (SigningSecret::None, _) => return true,
+                (_, Proof::Before(projects)) => projects.contains(&id),
+                (SigningSecret::Known(secret), Proof::Signature(signature)) => {
+                    signature.is_some_and(|signature| is_signed(body, signature, &secret, now_seconds))
+                }
+                (SigningSecret::Unopened, Proof::Signature(_)) => {
+                    tracing::warn!(
+                        project = %id,
+                        "the webhook's signing secret was encrypted with another secret key; set it again"
+                    );
+                    false
+                }
+            };
+            if is_right {
+                signed_for.push(id);
+            }
+            is_right
         };
-        connected.into_iter().filter(takes).collect()
+        let taking = connected.into_iter().filter(takes).collect();
+        (taking, signed_for)
     }
 
     fn guest_write(
@@ -161,12 +253,33 @@ fn arrival(unix_ms: i64) -> String {
     format!("{:.3}", jiff::Timestamp::from_millisecond(unix_ms).unwrap_or_default())
 }
 
-fn ignored() -> Delivered {
-    Delivered { ignored: true, ..Delivered::default() }
+/// Why nothing is made of an event.
+fn unfollowed(event_id: &str) -> String {
+    let event_id: String = event_id.chars().take(100).collect();
+    format!(
+        "No project of this team follows the event {event_id:?}: its metadata must have the integration \
+         \"eventplatform-event\", and under eventplatform this eventId and webhookEnabled true."
+    )
+}
+
+fn taken_of(written: GuestsWritten, taking: usize, connected: usize) -> Taken {
+    let GuestsWritten { rows_created, rows_updated } = written;
+    let rows_unchanged = (taking as u64).saturating_sub(rows_created + rows_updated);
+    let refused = connected.saturating_sub(taking);
+    let reason = if rows_created + rows_updated == 0 {
+        Some("The guest's row has the same values already, or those of a newer event.".to_owned())
+    } else if refused > 0 {
+        Some(format!(
+            "Not taken by {refused} of {connected} projects, whose signing secret it was not signed with."
+        ))
+    } else {
+        None
+    };
+    Taken { rows_created, rows_updated, rows_unchanged, ignored_keys: Vec::new(), reason }
 }
 
 /// Whether `t=<unix>,v1=<hex>` is an HMAC-SHA256 of `{t}.{body}` made lately.
-fn is_signed(body: &str, signature: &str, secret: &[u8], now_seconds: i64) -> bool {
+fn is_signed(body: &[u8], signature: &str, secret: &[u8], now_seconds: i64) -> bool {
     let field =
         |name: &str| signature.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='));
     let (Some(time), Some(hex)) = (field("t"), field("v1")) else { return false };
@@ -176,7 +289,7 @@ fn is_signed(body: &str, signature: &str, secret: &[u8], now_seconds: i64) -> bo
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return false };
     mac.update(time.as_bytes());
     mac.update(b".");
-    mac.update(body.as_bytes());
+    mac.update(body);
     // Compares in constant time.
     mac.verify_slice(&sent).is_ok()
 }
@@ -192,7 +305,7 @@ mod tests {
         let wrong = right.replace('a', "b");
         let check = |signature: &str, now_seconds: i64, expected: bool| {
             assert_eq!(
-                is_signed("{}", signature, b"secret", now_seconds),
+                is_signed(b"{}", signature, b"secret", now_seconds),
                 expected,
                 "{signature} at {now_seconds}"
             );
@@ -206,6 +319,6 @@ mod tests {
         for malformed in ["", "t=1000", "t=x,v1=00", "t=1000,v1=0", "t=1000,v1=zz", "t=1000,v1=\u{e9}a"] {
             check(malformed, 1000, false);
         }
-        assert!(!is_signed("{} ", &format!("t=1000,v1={right}"), b"secret", 1000));
+        assert!(!is_signed(b"{} ", &format!("t=1000,v1={right}"), b"secret", 1000));
     }
 }

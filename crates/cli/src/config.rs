@@ -76,6 +76,9 @@ pub(crate) struct Serve {
     /// once. Rows in the trash count towards team-rows-max.
     #[arg(long, env = "ROWMILL_TRASH_DAYS", default_value = "30", value_parser = days)]
     pub(crate) trash_days: Duration,
+    /// Days for which deliveries of inbound webhooks are kept, such as 7 or 0.5.
+    #[arg(long, env = "ROWMILL_INBOUND_DAYS", default_value = "7", value_parser = days)]
+    pub(crate) inbound_days: Duration,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
     /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
@@ -201,6 +204,10 @@ limit_args! {
     webhooks_max, "ROWMILL_WEBHOOKS_MAX";
     /// Bytes of events that can wait for a webhook. Beyond it new events are dropped, and the receiver is told.
     webhook_backlog_bytes_max, "ROWMILL_WEBHOOK_BACKLOG_BYTES_MAX";
+    /// Maximum inbound hooks per project.
+    hooks_max, "ROWMILL_HOOKS_MAX";
+    /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
+    inbound_bytes_max, "ROWMILL_INBOUND_BYTES_MAX";
     /// Maximum teams of this installation.
     teams_max, "ROWMILL_TEAMS_MAX";
     /// Maximum size of a cell value's JSON, in bytes.

@@ -63,7 +63,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     if let Some(backups) = backups {
         tokio::spawn(backups.run());
     }
-    tokio::spawn(sweep_trash(Arc::clone(&app)));
+    tokio::spawn(sweep(Arc::clone(&app)));
     let imports = match role {
         Role::Server => Some(run_imports(&app)),
         Role::Worker => None,
@@ -117,8 +117,9 @@ fn schedule(serve: &Serve) -> Result<Option<Schedule>, String> {
     Schedule::of(&serve.backups, &serve.store.data_dir, serve.store.url().is_some(), key)
 }
 
-async fn sweep_trash(app: Arc<App>) {
-    app.keep_trash_swept().await;
+/// Removes for good what was kept for long enough.
+async fn sweep(app: Arc<App>) {
+    tokio::join!(app.keep_trash_swept(), app.keep_received_swept());
 }
 
 /// Imports in the background, and removing what is left of them.
@@ -149,7 +150,7 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let quota = |max: u64| Some(max).filter(|max| *max > 0);
     let quotas =
         Quotas { team_rows_max: quota(serve.team_rows_max), team_bytes_max: quota(serve.team_bytes_max) };
-    let app = app.with_quotas(quotas).with_trash(serve.trash_days);
+    let app = app.with_quotas(quotas).with_trash(serve.trash_days).with_received(serve.inbound_days);
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;

@@ -96,6 +96,11 @@ prefixed_id!(
     WebhookId,
     "hook_"
 );
+prefixed_id!(
+    /// The id of an inbound hook, written `inb_<32 hex>`. It is no secret.
+    HookId,
+    "inb_"
+);
 
 /// A run's id, written `run_<number>`: the runs of a project are numbered from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

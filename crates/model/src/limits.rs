@@ -19,6 +19,8 @@ pub struct Limits {
     pub keys_max: u32,
     pub webhooks_max: u32,
     pub webhook_backlog_bytes_max: u32,
+    pub hooks_max: u32,
+    pub inbound_bytes_max: u32,
     pub teams_max: u32,
     pub cell_bytes_max: u32,
     pub body_bytes_max: u32,
@@ -58,6 +60,8 @@ impl Default for Limits {
             keys_max: 1_000,
             webhooks_max: 20,
             webhook_backlog_bytes_max: 32 * 1024 * 1024,
+            hooks_max: 20,
+            inbound_bytes_max: 64 * 1024 * 1024,
             teams_max: 10_000,
             cell_bytes_max: 1024 * 1024,
             body_bytes_max: 32 * 1024 * 1024,
@@ -97,6 +101,8 @@ pub const WEBHOOK_URL_CHARS_MAX: usize = 2_048;
 pub const WEBHOOK_DESCRIPTION_CHARS_MAX: usize = 1_000;
 /// How many projects or columns a webhook can be limited to.
 pub const WEBHOOK_FILTER_IDS_MAX: usize = 100;
+/// How many headers of a request an inbound hook can write into columns.
+pub const HOOK_HEADERS_MAX: usize = 20;
 /// The longest API key of a provider, in characters after trimming.
 pub const API_KEY_CHARS_MAX: usize = 4_096;
 /// The longest base address of a provider, in characters after trimming.

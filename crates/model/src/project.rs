@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::hook::Hook;
 use crate::ids::{ProjectId, TeamId};
 use crate::table::Table;
 use crate::trash::Trash;
@@ -21,6 +22,9 @@ pub struct Project {
     pub table: Table,
     #[serde(default, skip_serializing_if = "Trash::is_empty")]
     pub trash: Trash,
+    /// Oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
     /// Unix milliseconds.
     #[serde(rename = "createdAt")]
     pub created_at_ms: i64,

@@ -162,6 +162,7 @@ mod tests {
             settings: ProjectSettings::default(),
             table: Table::new(),
             trash: crate::trash::Trash::default(),
+            hooks: Vec::new(),
             created_at_ms: 0,
             updated_at_ms: 0,
         }

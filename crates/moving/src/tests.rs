@@ -292,6 +292,7 @@ fn document(team: TeamId, id: ProjectId) -> String {
         settings: ProjectSettings::default(),
         table,
         trash: rowmill_model::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 1,
         updated_at_ms: 2,
     };

@@ -35,6 +35,7 @@ mod project_state;
 mod projects;
 mod purge;
 mod receipts;
+mod received;
 mod retryable;
 mod row_changes;
 mod row_version;

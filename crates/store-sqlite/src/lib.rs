@@ -31,6 +31,7 @@ mod projects;
 mod purge;
 mod readers;
 mod receipts;
+mod received;
 mod restore;
 mod row_changes;
 mod rows;

@@ -16,6 +16,7 @@ mod error;
 mod import_jobs;
 pub mod inspect;
 pub mod lookup;
+pub mod received;
 mod sessions;
 pub mod shared_rates;
 mod spans;
@@ -32,6 +33,7 @@ pub use crate::import_jobs::{
     ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
     NewImport, SWEEP_PARTS, cut_file, open_imports, stray_file,
 };
+pub use crate::received::ReceivedStore;
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;

@@ -9,6 +9,7 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 use crate::error::Result;
 use crate::import_jobs::ImportStore;
+use crate::received::ReceivedStore;
 use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
@@ -42,6 +43,7 @@ pub trait Snapshot: std::fmt::Debug + Send {
 #[async_trait]
 pub trait Store:
     ImportStore
+    + ReceivedStore
     + SessionStore
     + TrashStore
     + ValueBytesStore

@@ -1,5 +1,5 @@
 import { client, data } from './client';
-import type { KeyCreate, KeyRotate, TryBody, TryResult, WebhookCreate, WebhookPatch } from './types';
+import type { HookCreate, HookPatch, KeyCreate, KeyRotate, TryBody, TryResult, WebhookCreate, WebhookPatch } from './types';
 
 // API operations without parameters that differ between pages, named as in openapi.json.
 
@@ -31,6 +31,21 @@ export const replayDeliveries = (id: string, body: { since: string; onlyFailed: 
   data(client.POST('/v4/team/webhooks/{webhookId}/replay', { ...webhook(id), body }));
 export const replayDelivery = (webhookId: string, deliveryId: string) =>
   data(client.POST('/v4/team/webhooks/{webhookId}/deliveries/{deliveryId}/replay', { params: { path: { webhookId, deliveryId } } }));
+
+const hook = (projectId: string, hookId: string) => ({ params: { path: { projectId, hookId } } });
+
+export const createHook = (projectId: string, body: HookCreate) =>
+  data(client.POST('/v4/projects/{projectId}/hooks', { params: { path: { projectId } }, body }));
+export const changeHook = (projectId: string, hookId: string, body: HookPatch) =>
+  data(client.PATCH('/v4/projects/{projectId}/hooks/{hookId}', { ...hook(projectId, hookId), body }));
+export const deleteHook = (projectId: string, hookId: string) =>
+  data(client.DELETE('/v4/projects/{projectId}/hooks/{hookId}', hook(projectId, hookId)));
+export const rotateHook = (projectId: string, hookId: string) =>
+  data(client.POST('/v4/projects/{projectId}/hooks/{hookId}/rotate', { ...hook(projectId, hookId), body: {} }));
+export const readInbound = (deliveryId: string) =>
+  data(client.GET('/v4/team/inbound-deliveries/{deliveryId}', { params: { path: { deliveryId } } }));
+export const replayInbound = (deliveryId: string) =>
+  data(client.POST('/v4/team/inbound-deliveries/{deliveryId}/replay', { params: { path: { deliveryId } } }));
 
 export const testProvider = (provider: string) =>
   data(client.POST('/v4/team/providers/{provider}/test', { params: { path: { provider } } }));

@@ -93,6 +93,26 @@ export const deliveriesQuery = (webhookId: string) =>
     staleTime: 0,
   });
 
+export const hooksQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['hooks', projectId],
+    queryFn: async () => (await data(client.GET('/v4/projects/{projectId}/hooks', path(projectId)))).hooks,
+    staleTime: 0,
+  });
+
+/** Deliveries to a hook, or those of the event platform. */
+export const inboundQuery = (hookId: string | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ['inbound', hookId ?? 'eventplatform'],
+    queryFn: ({ pageParam }) => {
+      const of = hookId ? { hookId } : { source: 'eventplatform' as const };
+      return data(client.GET('/v4/team/inbound-deliveries', { params: { query: { pageSize: 20, ...of, ...(pageParam && { cursor: pageParam }) } } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ pagination }) => pagination.nextCursor ?? undefined,
+    staleTime: 0,
+  });
+
 export const teamQuery = queryOptions({
   queryKey: ['team'],
   queryFn: async () => (await data(client.GET('/v4/team'))).team,

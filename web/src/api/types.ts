@@ -41,6 +41,11 @@ export type WebhookCreate = Schemas['WebhookCreate'];
 export type WebhookPatch = Schemas['WebhookPatch'];
 export type WebhookEventType = Schemas['WebhookEventType'];
 export type WebhookDelivery = Schemas['WebhookDelivery'];
+export type Hook = Schemas['Hook'];
+export type HookCreate = Schemas['HookCreate'];
+export type HookPatch = Schemas['HookPatch'];
+export type UnknownKeys = Schemas['UnknownKeys'];
+export type InboundDelivery = Schemas['InboundDelivery'];
 export type ImportResult = Omit<Schemas['ImportResult'], 'success'>;
 
 /** Any JSON value. */

@@ -7,6 +7,7 @@ import { CopyField } from '../ui/CopyField';
 import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
 import { type EventSettings, trimmed } from './eventSettings';
+import { InboundDeliveries } from './InboundDeliveries';
 import { usePatchProject } from './usePatchProject';
 
 const INTEGRATION = 'eventplatform-event';
@@ -76,6 +77,10 @@ export function EventSection({ project }: { project: Project }) {
           </Group>
         </Stack>
       </form>
+      <Text size="sm" fw={550}>
+        Deliveries of the last 7 days, for all projects
+      </Text>
+      <InboundDeliveries hookId={undefined} />
     </Card>
   );
 }

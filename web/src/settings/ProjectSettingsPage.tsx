@@ -8,6 +8,7 @@ import { ProjectError } from '../ui/ProjectError';
 import { ApiSection } from './ApiSection';
 import { EventSection } from './EventSection';
 import { GeneralSection } from './GeneralSection';
+import { HooksSection } from './HooksSection';
 import { type Section, SettingsLayout } from './SettingsLayout';
 
 /** Settings of one project. */
@@ -41,6 +42,7 @@ export default function ProjectSettingsPage({ projectId, section }: { projectId:
   const sections: Section[] = [
     { id: 'general', label: 'General', icon: 'settings', content: () => <GeneralSection project={found} /> },
     { id: 'api', label: 'API', icon: 'code', content: () => <ApiSection project={found} /> },
+    { id: 'hooks', label: 'Inbound webhooks', icon: 'download', content: () => <HooksSection project={found} /> },
     { id: 'event', label: 'Event platform', icon: 'calendar', content: () => <EventSection project={found} /> },
   ];
   return (

@@ -31,6 +31,7 @@ guides! {
     user "imports": "CSV and JSON Lines, at once or in the background";
     user "ai-columns": "how language models are asked, structured output, fallbacks";
     user "scraping": "what the web scraper reads of a page, and in which form";
+    user "webhooks-in": "rows from other services and from an event platform, and the log of what came in";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
     user "switching": "moving from Clay or Airtable: what comes over, and what is called what";
     user "clients": "typed clients in Python and TypeScript";

@@ -180,6 +180,7 @@ impl Endpoint<ApiState> for GetLimits {
                 &call.rates,
                 call.app().quotas(),
                 call.app().keeps_deleted_for(),
+                call.app().keeps_received_for(),
             ),
         }))
     }

@@ -14,10 +14,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::answer::Answer;
+use crate::body::check_content_type;
 use crate::endpoint::{Access, Call, Endpoint, Examples, RequestHeader};
 use crate::error::Error;
 use crate::layers::RequestId;
-use crate::payload::{Nothing, Raw};
+use crate::payload::{Documented, Nothing, Whole};
+use crate::sent_head::SentHead;
 use crate::state::ApiState;
 
 pub(crate) struct Deliver;
@@ -67,6 +69,8 @@ impl JsonSchema for DeliveryBody {
     }
 }
 
+impl Documented for DeliveryBody {}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Delivered")]
@@ -90,14 +94,14 @@ impl Endpoint<ApiState> for Deliver {
     const DESCRIPTION: &'static str = "Creates or updates the guest's row in every project connected to the event: one \
          row per guest and project, even for concurrent deliveries. Events older than the last one processed are ignored. \
          A project with a `signingSecret` accepts only deliveries with a valid `webhook-signature`. A delivery has at \
-         most 1 MiB.";
+         most 1 MiB. `GET /v4/team/inbound-deliveries` says what became of each.";
     const ACCESS: Access = Access::Webhook;
     // Strangers can send here, and a delivery is a cell's value.
     const BODY_BYTES_MAX: u32 = 1024 * 1024;
     const REQUEST_HEADERS: &'static [RequestHeader] = &[RequestHeader::WebhookSignature];
     type Path = TeamIdPath;
     type Query = Nothing;
-    type Body = Raw<DeliveryBody>;
+    type Body = Whole<DeliveryBody>;
     type Out = DeliveredOut;
 
     fn examples() -> Examples {
@@ -118,12 +122,15 @@ impl Endpoint<ApiState> for Deliver {
         call: Call<ApiState>,
         path: TeamIdPath,
         _: Nothing,
-        body: Raw<DeliveryBody>,
+        body: Whole<DeliveryBody>,
     ) -> Result<Answer<DeliveredOut>, Error> {
+        check_content_type(&call.headers)?;
+        let SentHead { content_type, headers } = SentHead::of(&call.headers);
         let signature = call.headers.get("webhook-signature").and_then(|value| value.to_str().ok());
+        let signature = signature.map(str::to_owned);
         // The kit has made sure that there is such a team.
         let team = Uuid::try_parse(&path.team_id).map_err(|_| rowmill_app::Error::MissingTeamId)?;
-        let webhook = Webhook { team: TeamId(team), body: &body.text, signature };
+        let webhook = Webhook { team: TeamId(team), content_type, headers, body: body.bytes, signature };
         let Delivered { matched_projects, rows_created, rows_updated, ignored } =
             call.app().deliver(webhook).await?;
         Ok(Answer::new(DeliveredOut { matched_projects, rows_created, rows_updated, ignored }))

@@ -26,7 +26,7 @@ const PAGES: &[&str] = &[
 ];
 
 /// Where only programs call: they are told in JSON that there is nothing, whatever they accept.
-const PROGRAMS: &[&str] = &["v2", "v3", "v4", "webhooks", "mcp", ".well-known"];
+const PROGRAMS: &[&str] = &["v2", "v3", "v4", "webhooks", "hooks", "mcp", ".well-known"];
 
 /// Nothing from elsewhere, nothing inline but styles, which the grid sets on its elements.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \

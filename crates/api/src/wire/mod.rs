@@ -6,6 +6,7 @@ pub(crate) mod credentials;
 pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod filter;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod import_job;
 pub(crate) mod key_by;

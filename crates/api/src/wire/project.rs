@@ -77,6 +77,7 @@ impl ProjectHead {
             settings,
             table,
             trash: _,
+            hooks: _,
             created_at_ms,
             updated_at_ms,
         } = project;

@@ -214,6 +214,10 @@ pub(crate) struct LimitsOut {
     webhooks_max: u32,
     /// Bytes of events that can wait for a webhook. Beyond it new events are dropped, and the receiver is told.
     webhook_backlog_bytes_max: u32,
+    /// Maximum inbound hooks per project.
+    hooks_max: u32,
+    /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
+    inbound_bytes_max: u32,
     /// Maximum teams of this installation.
     teams_max: u32,
     /// Maximum size of a cell value's JSON, in bytes.
@@ -264,6 +268,9 @@ pub(crate) struct LimitsOut {
     /// How long deleted rows, columns, views and projects can be restored, in days; 0 means that they are gone at once.
     #[schemars(with = "f64", range(min = 0))]
     trash_days: serde_json::Number,
+    /// How long deliveries of inbound webhooks are kept, in days.
+    #[schemars(with = "f64", range(min = 0))]
+    inbound_days: serde_json::Number,
     /// How long the response to a request with an `Idempotency-Key` is stored, in hours.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -302,7 +309,13 @@ impl From<Rate> for RateOut {
 
 impl LimitsOut {
     #[expect(clippy::too_many_lines, reason = "every limit is named, so that a new one breaks the build")]
-    pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas, keeps_deleted_for: Duration) -> Self {
+    pub(crate) fn new(
+        limits: &Limits,
+        rates: &Rates,
+        quotas: Quotas,
+        keeps_deleted_for: Duration,
+        keeps_received_for: Duration,
+    ) -> Self {
         let Quotas { team_rows_max, team_bytes_max } = quotas;
         let Limits {
             page_size_default,
@@ -318,6 +331,8 @@ impl LimitsOut {
             keys_max,
             webhooks_max,
             webhook_backlog_bytes_max,
+            hooks_max,
+            inbound_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
@@ -354,6 +369,8 @@ impl LimitsOut {
             keys_max,
             webhooks_max,
             webhook_backlog_bytes_max,
+            hooks_max,
+            inbound_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
@@ -378,6 +395,7 @@ impl LimitsOut {
             team_rows_max,
             team_bytes_max,
             trash_days: days(keeps_deleted_for),
+            inbound_days: days(keeps_received_for),
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),

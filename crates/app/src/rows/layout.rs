@@ -8,7 +8,7 @@ use rowmill_model::limits::{NAME_CHARS_MAX, OFFENCES_MAX, ROW_FIELDS_MAX};
 use rowmill_model::nearest::nearest;
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
-use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
+use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId, UnknownKeys};
 use rowmill_store::{KeptInput, NewRow, StoredProject};
 
 use crate::error::{Error, Result};
@@ -17,13 +17,16 @@ use crate::rows::fields::{Fields, FieldsRead};
 
 /// What becomes of fields that name no column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leftover {
+pub(crate) enum Leftover {
     /// Kept together in `_trigger`, if the row sent nothing for it.
     IntoTrigger,
     /// Only named in the answer.
     Ignored,
     /// Offences, also where a project makes columns of them.
     Refused,
+    /// As an inbound hook says. Who sends to it does not know the columns, so a field that cannot be written into its
+    /// column counts as one that names none.
+    OfHook(UnknownKeys),
 }
 
 /// Where a row stands in the body.
@@ -142,16 +145,6 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The cells of a row that was sent, read into `fields`; none if what was sent is no row.
-    pub(super) fn row(
-        &mut self,
-        text: &'a str,
-        fields: &mut Fields<'a>,
-        place: RowLocation,
-    ) -> Option<RowCells<'a>> {
-        self.read(text, fields, place).then(|| self.cells(fields, place))
-    }
-
     /// Reads the fields of a row that was sent; says whether it is one.
     pub(super) fn read(&mut self, text: &'a str, fields: &mut Fields<'a>, place: impl fmt::Display) -> bool {
         let wrong = match fields.read(text) {
@@ -176,11 +169,17 @@ impl<'a> Layout<'a> {
         for (index, (field, value)) in fields.0.iter().enumerate() {
             match self.target(index, field) {
                 Target::Nothing => leftover.push((field, *value)),
+                Target::Reference if self.is_of_hook() => leftover.push((field, *value)),
                 Target::Reference => {
                     self.offend(
                         at(place, field),
                         "is a reference column, which is read-only; write to its source column",
                     );
+                }
+                Target::Column(slot)
+                    if self.is_of_hook() && cells.iter().any(|(taken, _)| *taken == slot) =>
+                {
+                    leftover.push((field, *value));
                 }
                 Target::Column(slot) => {
                     self.check_size(place, field, value);
@@ -194,6 +193,19 @@ impl<'a> Layout<'a> {
         }
         self.keep_leftover(leftover, &mut cells, place);
         cells
+    }
+
+    fn is_of_hook(&self) -> bool {
+        matches!(self.leftover, Leftover::OfHook(_))
+    }
+
+    /// Whether fields that name no column become columns.
+    fn makes_columns(&self) -> bool {
+        match self.leftover {
+            Leftover::Refused => false,
+            Leftover::OfHook(unknown_keys) => unknown_keys == UnknownKeys::AddColumns,
+            Leftover::IntoTrigger | Leftover::Ignored => self.project.settings.api.create_columns_from_keys,
+        }
     }
 
     pub(super) fn offend(&mut self, path: impl fmt::Display, message: impl Into<String>) {
@@ -249,9 +261,7 @@ impl<'a> Layout<'a> {
         let key = header_key(field);
         match self.by_header.get(&key) {
             Some(target) => *target,
-            None if self.leftover != Leftover::Refused
-                && self.project.settings.api.create_columns_from_keys =>
-            {
+            None if self.makes_columns() => {
                 let target = self.make_column(field);
                 self.by_header.insert(key, target);
                 target
@@ -268,6 +278,9 @@ impl<'a> Layout<'a> {
         }
         let most = self.limits.columns_max;
         if self.project.table.columns.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            if self.is_of_hook() {
+                return Target::Nothing;
+            }
             self.over_limit = true;
             self.offend(
                 field,
@@ -315,7 +328,8 @@ impl<'a> Layout<'a> {
         }
         let trigger = cells.iter().position(|(slot, _)| *slot == self.trigger);
         let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
-        if self.leftover == Leftover::Ignored || !is_free {
+        let is_dropped = matches!(self.leftover, Leftover::Ignored | Leftover::OfHook(UnknownKeys::Ignore));
+        if is_dropped || !is_free {
             for (field, _) in &leftover {
                 self.ignored.add(field);
             }

@@ -43,6 +43,7 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         settings: ProjectSettings::default(),
         table,
         trash: rowmill_model::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 0,
         updated_at_ms: 0,
     };

@@ -23,6 +23,7 @@ pub(crate) fn project(random: &mut fastrand::Rng) -> Project {
         settings: ProjectSettings::default(),
         table: Table::new(),
         trash: rowmill_model::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 0,
         updated_at_ms: 0,
     };

@@ -49,6 +49,7 @@ fn project(autoplay: bool) -> Project {
         settings: ProjectSettings::default(),
         table,
         trash: crate::trash::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 0,
         updated_at_ms: 0,
     }

@@ -52,6 +52,7 @@ pub(super) fn project() -> Project {
         settings: ProjectSettings::default(),
         table,
         trash: rowmill_model::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 1,
         updated_at_ms: 1,
     }

@@ -52,6 +52,7 @@ pub(super) async fn project(store: &dyn Store, number: u128) -> ProjectId {
         settings: ProjectSettings::default(),
         table,
         trash: rowmill_model::Trash::default(),
+        hooks: Vec::new(),
         created_at_ms: 1,
         updated_at_ms: 1,
     };

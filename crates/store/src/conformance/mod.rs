@@ -18,6 +18,7 @@ mod memory;
 mod plain_map;
 mod processing;
 mod projects;
+mod received;
 mod recount;
 mod rows;
 mod runs;
@@ -129,6 +130,9 @@ pub const CASES: &[(&str, Case)] = cases![
     webhooks::a_delivery_is_held_by_a_lease,
     webhooks::deliveries_are_listed_and_sent_again,
     webhooks::old_deliveries_are_trimmed,
+    received::what_came_in_is_kept_and_listed,
+    received::the_oldest_make_room,
+    received::old_ones_are_swept,
 ];
 
 /// Promises of the stores that put what happens to rows into the outbox, which [`MemoryStore`] does not.

@@ -117,6 +117,7 @@ function visits(server, project) {
     'settings-usage': at('/settings/usage', 'Usage'),
     'project-general': at(`/projects/${project.id}/settings/general`, 'Running'),
     'project-api': at(`/projects/${project.id}/settings/api`, 'API access'),
+    'project-hooks': at(`/projects/${project.id}/settings/hooks`, 'Inbound webhooks'),
     'project-event': at(`/projects/${project.id}/settings/event`, 'Event platform'),
     'not-found': at('/projects/none/such/page', 'Page not found'),
     'no-project': at('/projects/none', 'Page not found'),

@@ -32,6 +32,8 @@ mod heads;
 mod idempotency;
 mod ids;
 mod import_jobs;
+mod inbound_deliveries;
+mod inbound_hooks;
 mod key_lifetimes;
 mod key_scopes;
 mod large_rows;
@@ -87,6 +89,7 @@ const ALL: &[&[Scenario]] = &[
     stale::NODES,
     paid::NODES,
     webhook_deliveries::NODES,
+    inbound_deliveries::NODES,
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
@@ -136,6 +139,8 @@ const ALL: &[&[Scenario]] = &[
     site::OWN,
     teams::OWN,
     webhook::OWN,
+    inbound_hooks::OWN,
+    inbound_deliveries::OWN,
     credentials::OWN,
     rates::OWN,
     proxies::OWN,
@@ -195,6 +200,8 @@ const ALL: &[&[Scenario]] = &[
     runs::VERSIONS,
     events::SHARED,
     webhook::SHARED,
+    inbound_hooks::SHARED,
+    inbound_deliveries::SHARED,
     trash::SHARED,
 ];
 

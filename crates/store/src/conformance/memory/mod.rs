@@ -9,6 +9,7 @@ mod imports;
 mod pages;
 mod project;
 mod project_writes;
+mod received;
 mod rows;
 mod sessions;
 mod state;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::import_job::MemoryImport;
 use super::project::MemoryProject;
 use crate::error::{Result, StoreError};
+use crate::received::ReceivedRecord;
 use crate::sessions::Session;
 use crate::types::{ApiKey, IdempotentRequest, Sealed, SealedKind, Team};
 use crate::webhooks::{DeliveryRecord, TeamWebhooks};
@@ -23,6 +24,8 @@ pub(super) struct State {
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
     pub(super) webhooks: BTreeMap<TeamId, TeamWebhooks>,
     pub(super) deliveries: Vec<MemoryDelivery>,
+    /// What came in, by team, oldest first.
+    pub(super) received: Vec<(TeamId, ReceivedRecord)>,
     pub(super) sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     pub(super) projects: BTreeMap<ProjectId, MemoryProject>,
     pub(super) trashed_projects: BTreeMap<ProjectId, (MemoryProject, Deletion)>,
