@@ -4,9 +4,9 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
-    row_patches, rows, run_history, runs, secrets, sessions, team, trash, trials, usage, views, webhook,
-    webhook_deliveries,
+    cells, columns, events, exports, format_guesses, import_jobs, imports, keys, outbound_webhooks, projects,
+    providers, row, row_patches, rows, run_history, runs, secrets, sessions, team, trash, trials, usage, views,
+    webhook, webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -51,7 +51,9 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<trash::ListProjectTrash>("/v4/trash")
         .add::<trash::EmptyProjectTrash>("/v4/trash")
         .add::<trash::RestoreProjects>("/v4/trash/restore");
-    api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
+    api.add::<projects::CreateSample>("/v4/projects/sample")
+        .add::<usage::GetUsage>("/v4/usage")
+        .add::<format_guesses::GuessFormats>("/v4/formats/guess");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")
         .add::<team::ListTeams>("/v4/teams")
