@@ -8,6 +8,7 @@ mod ai_columns;
 mod backups;
 mod cells;
 mod client;
+mod column_types;
 mod columns;
 mod commands;
 mod connections;
@@ -171,6 +172,7 @@ const ALL: &[&[Scenario]] = &[
     documentation::SHARED,
     projects::SHARED,
     columns::SHARED,
+    column_types::SHARED,
     corrections::SHARED,
     rows::SHARED,
     matching::SHARED,
