@@ -3,7 +3,7 @@
 use jiff::civil;
 use jiff::tz::TimeZone;
 
-use super::DateStyle;
+use super::definition::DateStyle;
 use crate::value::Date;
 
 const MONTHS: [&str; 12] = [

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Format, SelectOption};
+use super::definition::{Format, SelectOption};
 use crate::value::{Value, elements, fold};
 
 /// What a text says as a checkbox.

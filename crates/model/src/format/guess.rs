@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::amount::Amount;
 use super::currency::currency_of;
-use super::{DateStyle, Format, FormatType, OptionColor, SelectOption, calendar, choice, contact};
+use super::definition::{DateStyle, Format, FormatType, OptionColor, SelectOption};
+use super::{calendar, choice, contact};
 use crate::value::{Value, elements, fold};
 
 /// How many values are looked at.

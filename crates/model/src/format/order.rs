@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Format, FormatType, Reading};
+use super::definition::{Format, FormatType};
+use super::reading::Reading;
 
 /// A key that a typed column is sorted by.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::amount::Amount;
 use super::choice::{scalar, truth};
 use super::currency::{currency_of, is_sign_of};
-use super::{Format, FormatType, calendar, contact};
+use super::definition::{Format, FormatType};
+use super::{calendar, contact};
 use crate::value::{Number, Value};
 
 /// A value read by a format.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use super::{DECIMALS_MAX, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX};
+use super::definition::{DECIMALS_MAX, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX};
 use crate::offence::Offence;
 use crate::value::fold;
 

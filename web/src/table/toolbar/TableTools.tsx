@@ -32,7 +32,7 @@ export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
         <Suspense>
           <FilterBuilder
             columns={table.columns}
-            kindOf={(columnId) => kindOf(sampleOf(table, columnId))}
+            kindOf={(columnId) => kindOf(sampleOf(table, columnId), table.columns.find(({ id }) => id === columnId)?.format)}
             filters={state.filters}
             onChange={(next) => change({ ...state, filters: next })}
           />
