@@ -72,7 +72,7 @@ fn split_time(text: &str) -> Option<(&str, civil::Time)> {
         }
         time => (time, None),
     };
-    let parts: Vec<i8> = clock.split(':').map(|part| two_digits(part)).collect::<Option<_>>()?;
+    let parts: Vec<i8> = clock.split(':').map(two_digits).collect::<Option<_>>()?;
     let (hour, minute, second) = match parts.as_slice() {
         [hour, minute] => (*hour, *minute, 0),
         [hour, minute, second] => (*hour, *minute, *second),

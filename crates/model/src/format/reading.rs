@@ -79,7 +79,7 @@ impl Format {
 
     fn number<'a>(&self, value: &Value<'a>) -> Option<Cow<'a, str>> {
         let text = match value {
-            Value::Number(raw) => return Some(Cow::Borrowed(raw)),
+            Value::Number(raw) => return Some(Cow::Borrowed(*raw)),
             Value::Text(text) => text,
             _ => return None,
         };

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useId, useState } from 'react';
+import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { Format, Json } from '../../api/types';
 import { chipOf } from '../display/typedDisplay';
 import { readValue } from '../formats/reading';
@@ -23,11 +23,18 @@ export function ChoiceEditor(props: EditorProps & { format: Format }) {
   const { value: content, format, initialValue } = props;
   const [typed, setTyped] = useState(() => initialValue ?? takeFirstLetters() ?? '');
   const [chosen, setChosen] = useState(() => chosenIn(content.data.cell.value, format));
-  const [active, setActive] = useState(0);
-  const listId = useId();
   const { change, finish, cancel } = typedEditing(props);
   const isMultiple = format.type === 'multiSelect';
   const choices = format.type === 'checkbox' ? YES_OR_NO : (format.options ?? []).map(({ value }) => ({ value, label: value }));
+  // Enter without a choice leaves the cell as it is.
+  const [active, setActive] = useState(() => (typed ? 0 : choices.findIndex(({ value }) => value === chosen[0])));
+  const listId = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(typed.length, typed.length);
+    // Only on opening.
+  }, []);
   const shown = choices.filter(({ label }) => label.toLowerCase().includes(typed.trim().toLowerCase()));
   const current = shown[Math.min(active, shown.length - 1)];
 
@@ -38,6 +45,7 @@ export function ChoiceEditor(props: EditorProps & { format: Format }) {
     setTyped('');
     change(listText(next));
   };
+  /** What was typed, or else what is there. */
   const end = (move: readonly [-1 | 0 | 1, -1 | 0 | 1]) => finish(isMultiple ? listText(chosen) : typed.trim() || listText(chosen), move);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Tab') end([event.shiftKey ? -1 : 1, 0]);
@@ -61,7 +69,7 @@ export function ChoiceEditor(props: EditorProps & { format: Format }) {
         aria-controls={listId}
         aria-activedescendant={current && `${listId}-${current.value}`}
         aria-label="Edit cell"
-        autoFocus
+        ref={field}
         value={typed}
         placeholder={choices.length > 0 ? 'Find an option' : 'This column has no options yet'}
         onChange={(event) => {

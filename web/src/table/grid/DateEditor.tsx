@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useRef } from 'react';
+import { type KeyboardEvent, useLayoutEffect, useRef } from 'react';
 import type { Format, Json } from '../../api/types';
 import { readValue } from '../formats/reading';
 import classes from './Grid.module.css';
@@ -9,6 +9,8 @@ export function DateEditor(props: EditorProps & { format: Format }) {
   const { format } = props;
   const before = isoIn(props.value.data.cell.value, format);
   const latest = useRef<string>(undefined);
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
   const { change, finish, cancel } = typedEditing(props);
   const hasTime = format.type === 'dateTime';
   const end = (move: readonly [-1 | 0 | 1, -1 | 0 | 1]) => (latest.current === undefined ? cancel() : finish(latest.current, move));
@@ -25,7 +27,7 @@ export function DateEditor(props: EditorProps & { format: Format }) {
       className={classes.dateField}
       type={hasTime ? 'datetime-local' : 'date'}
       aria-label="Edit cell"
-      autoFocus
+      ref={field}
       defaultValue={hasTime ? localOf(before) : before.slice(0, 10)}
       onChange={(event) => {
         latest.current = hasTime ? momentOf(event.currentTarget.value, before) : event.currentTarget.value;
