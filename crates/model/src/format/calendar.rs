@@ -121,8 +121,10 @@ fn numeric_day(text: &str, style: DateStyle) -> Option<civil::Date> {
 
 /// `Jan 31, 2024`, `31 January 2024`, `31. Jan 2024`, `January 31st 2024`, `31-Jan-2024`.
 fn named_day(text: &str) -> Option<civil::Date> {
-    let words: Vec<&str> =
-        text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '-')).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '-'))
+        .filter(|word| !word.is_empty())
+        .collect();
     let [first, second, year] = words.as_slice() else { return None };
     let year: i16 = Some(*year).filter(|year| year.len() == 4)?.parse().ok()?;
     let named = |month: &str, day: &str| date(year, month_named(month)?, day_of(day)?);
@@ -138,7 +140,8 @@ fn month_named(word: &str) -> Option<i16> {
 
 fn day_of(word: &str) -> Option<i16> {
     let word = word.trim_end_matches('.').to_ascii_lowercase();
-    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(&word);
+    let digits =
+        ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(&word);
     two_digits(digits).map(i16::from)
 }
 

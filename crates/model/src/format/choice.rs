@@ -49,9 +49,7 @@ impl Format {
                 }
                 let text = scalar(&value)?;
                 let parts = text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
-                parts
-                    .map(|part| self.option_named(&Value::Text(part.into())).map(Cow::into_owned))
-                    .collect()
+                parts.map(|part| self.option_named(&Value::Text(part.into())).map(Cow::into_owned)).collect()
             }
         }
     }

@@ -10,9 +10,9 @@ pub(super) fn is_url(text: &str) -> bool {
     if text.is_empty() || text.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"')) {
         return false;
     }
-    let scheme = ["http://", "https://"].iter().find(|scheme| {
-        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    });
+    let scheme = ["http://", "https://"]
+        .iter()
+        .find(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
     let rest = scheme.map_or(text, |scheme| text.get(scheme.len()..).unwrap_or_default());
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if scheme.is_some() {
@@ -56,8 +56,10 @@ pub(super) fn phone(text: &str) -> Option<String> {
     let lower = text.trim().to_ascii_lowercase();
     let (number, extension) = match lower.find(['e', 'x', '#']) {
         Some(start) => {
-            let digits = lower.get(start..)?.trim_start_matches("ext").trim_start_matches(['.', 'x', '#', ' ']);
-            let is_right = (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let digits =
+                lower.get(start..)?.trim_start_matches("ext").trim_start_matches(['.', 'x', '#', ' ']);
+            let is_right =
+                (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
             (lower.get(..start)?, Some(is_right.then_some(digits)?))
         }
         None => (lower.as_str(), None),
@@ -73,5 +75,8 @@ pub(super) fn phone(text: &str) -> Option<String> {
         return None;
     }
     let plus = if number.contains('+') { "+" } else { "" };
-    Some(extension.map_or_else(|| format!("tel:{plus}{digits}"), |extension| format!("tel:{plus}{digits};ext={extension}")))
+    Some(extension.map_or_else(
+        || format!("tel:{plus}{digits}"),
+        |extension| format!("tel:{plus}{digits};ext={extension}"),
+    ))
 }

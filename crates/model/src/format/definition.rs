@@ -151,7 +151,15 @@ impl FormatType {
 impl Format {
     /// A type without settings.
     pub fn new(kind: FormatType) -> Self {
-        Self { kind, strict: false, currency: None, decimals: None, date_style: None, options: None, max: None }
+        Self {
+            kind,
+            strict: false,
+            currency: None,
+            decimals: None,
+            date_style: None,
+            options: None,
+            max: None,
+        }
     }
 
     /// The code of the currency; that of another type does not matter.

@@ -65,8 +65,26 @@ impl Words {
 
 /// Headers of numbers that name something and count nothing.
 const NAMING: [&str; 20] = [
-    "id", "ids", "zip", "postcode", "postal", "plz", "phone", "mobile", "tel", "telephone", "fax", "code", "nr",
-    "no", "vat", "iban", "account", "sku", "isbn", "ssn",
+    "id",
+    "ids",
+    "zip",
+    "postcode",
+    "postal",
+    "plz",
+    "phone",
+    "mobile",
+    "tel",
+    "telephone",
+    "fax",
+    "code",
+    "nr",
+    "no",
+    "vat",
+    "iban",
+    "account",
+    "sku",
+    "isbn",
+    "ssn",
 ];
 const PHONES: [&str; 8] = ["phone", "phones", "mobile", "tel", "telephone", "telefon", "fax", "cell"];
 const RATINGS: [&str; 3] = ["rating", "stars", "score"];
@@ -110,7 +128,9 @@ impl Samples<'_> {
     }
 
     fn texts(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().filter_map(|value| if let Value::Text(text) = value { Some(text.as_ref()) } else { None })
+        self.values
+            .iter()
+            .filter_map(|value| if let Value::Text(text) = value { Some(text.as_ref()) } else { None })
     }
 
     fn most(&self, kind: FormatType, is: impl Fn(&str) -> bool) -> Option<Format> {
@@ -129,7 +149,8 @@ impl Samples<'_> {
     }
 
     fn date(&self) -> Option<Format> {
-        let is_date = |text: &str| calendar::is_iso(text) || calendar::to_iso(text, DateStyle::Local).is_some();
+        let is_date =
+            |text: &str| calendar::is_iso(text) || calendar::to_iso(text, DateStyle::Local).is_some();
         self.most(FormatType::Date, is_date)?;
         let has_time = self.texts().any(|text| text.contains(':'));
         let kind = if has_time { FormatType::DateTime } else { FormatType::Date };
@@ -180,11 +201,13 @@ impl Samples<'_> {
     }
 
     fn container(&self) -> Option<Format> {
-        let is_list = |value: &Value<'_>| match value {
+        let is_list = |value: &Value<'_>| {
+            match value {
             Value::Array(raw) => elements(raw).iter().all(|raw| {
                 matches!(Value::parse(raw), Value::Text(text) if text.chars().count() <= CHOICE_CHARS_MAX)
             }),
             _ => false,
+        }
         };
         let is_json = |value: &Value<'_>| match value {
             Value::Array(_) | Value::Object(_) => true,
@@ -216,7 +239,8 @@ impl Samples<'_> {
         for text in &texts {
             let is_known = options.iter().any(|option| fold(&option.value) == fold(text));
             if !is_known {
-                let color = Some(OptionColor::CHOICES.get(options.len() % OptionColor::CHOICES.len()).copied()?);
+                let color =
+                    Some(OptionColor::CHOICES.get(options.len() % OptionColor::CHOICES.len()).copied()?);
                 options.push(SelectOption { value: (*text).to_owned(), color });
             }
             if options.len() > CHOICES_MAX {
@@ -228,7 +252,8 @@ impl Samples<'_> {
     }
 
     fn long_text(&self) -> Option<Format> {
-        let (count, chars) = self.texts().fold((0, 0), |(count, chars), text| (count + 1, chars + text.len()));
+        let (count, chars) =
+            self.texts().fold((0, 0), |(count, chars), text| (count + 1, chars + text.len()));
         let has_lines = self.texts().any(|text| text.trim().contains('\n'));
         let is_long = count > 0 && (has_lines || chars / count > LONG_CHARS_MIN);
         is_long.then(|| Format::new(FormatType::LongText))
@@ -237,16 +262,8 @@ impl Samples<'_> {
 
 impl OptionColor {
     /// Those that options get by themselves, in turn.
-    const CHOICES: [Self; 8] = [
-        Self::Teal,
-        Self::Blue,
-        Self::Orange,
-        Self::Red,
-        Self::Purple,
-        Self::Green,
-        Self::Pink,
-        Self::Cyan,
-    ];
+    const CHOICES: [Self; 8] =
+        [Self::Teal, Self::Blue, Self::Orange, Self::Red, Self::Purple, Self::Green, Self::Pink, Self::Cyan];
 }
 
 /// A value as an amount. Text with leading zeros names something: it is none.
@@ -255,7 +272,8 @@ fn amount<'a>(value: &'a Value<'_>) -> Option<Amount<'a>> {
         Value::Number(digits) => Amount::read(digits),
         Value::Text(text) => {
             let text = text.trim();
-            let names = text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+            let names =
+                text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
             if names { None } else { Amount::read(text).filter(|amount| is_usual(amount.sign)) }
         }
         _ => None,

@@ -44,9 +44,8 @@ impl Format {
 
     /// Why a strict column does not take a value, if it does not.
     pub fn refusal(&self, raw: &str) -> Option<String> {
-        (self.strict && !self.fits(raw)).then(|| {
-            format!("does not fit the column, which is strict: it takes {}", self.expectation())
-        })
+        (self.strict && !self.fits(raw))
+            .then(|| format!("does not fit the column, which is strict: it takes {}", self.expectation()))
     }
 
     fn fitting<'a>(&self, raw: &'a str, value: &Value<'a>) -> Option<Cow<'a, str>> {
@@ -67,7 +66,9 @@ impl Format {
                 self.options_named(raw).map(|options| serde_json::Value::from(options).to_string().into())
             }
             FormatType::Url => text(value).filter(|text| contact::is_url(text)).map(|_| Cow::Borrowed(raw)),
-            FormatType::Email => text(value).filter(|text| contact::is_email(text)).map(|_| Cow::Borrowed(raw)),
+            FormatType::Email => {
+                text(value).filter(|text| contact::is_email(text)).map(|_| Cow::Borrowed(raw))
+            }
             FormatType::Phone => contact::phone(&scalar(value)?).map(|phone| quoted(&phone)),
             FormatType::Json => match value {
                 Value::Text(text) => serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),

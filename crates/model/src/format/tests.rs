@@ -75,8 +75,16 @@ fn types_are_guessed() {
     check("Growth", &json!(["12 %", "7%"]), &json!({ "type": "percent" }));
     check("Rating", &json!([5, 4, 3]), &json!({ "type": "rating" }));
     check("Founded", &json!(["2024-01-31", "2023-05-01"]), &json!({ "type": "date" }));
-    check("Founded", &json!(["31/01/2024", "02/03/2024"]), &json!({ "type": "date", "dateStyle": "european" }));
-    check("Seen", &json!(["1/31/2024 10:30", "2/1/2024 9:00"]), &json!({ "type": "dateTime", "dateStyle": "us" }));
+    check(
+        "Founded",
+        &json!(["31/01/2024", "02/03/2024"]),
+        &json!({ "type": "date", "dateStyle": "european" }),
+    );
+    check(
+        "Seen",
+        &json!(["1/31/2024 10:30", "2/1/2024 9:00"]),
+        &json!({ "type": "dateTime", "dateStyle": "us" }),
+    );
     check("Active", &json!(["yes", "no"]), &json!({ "type": "checkbox" }));
     check("Active", &json!([true, false]), &json!({ "type": "checkbox" }));
     check("Count", &json!([0, 1]), &json!({ "type": "number" }));

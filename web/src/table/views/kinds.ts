@@ -3,7 +3,7 @@ import { isProcessed } from '../../api/types';
 import { OPERATORS, type Operator } from './operators';
 
 /** The usual kind of value in a column. */
-export type Kind = 'text' | 'number' | 'date' | 'boolean' | 'list' | 'json';
+export type Kind = 'text' | 'number' | 'date' | 'boolean' | 'choice' | 'list' | 'json';
 
 const DATE = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}|$)/;
 
@@ -15,6 +15,7 @@ const KINDS: Partial<Record<FormatType, Kind>> = {
   date: 'date',
   dateTime: 'date',
   checkbox: 'boolean',
+  select: 'choice',
   multiSelect: 'list',
   json: 'json',
 };
@@ -38,6 +39,7 @@ const LIKELY: Record<Kind, GroupName[]> = {
   number: ['Numbers', 'Any value'],
   date: ['Dates', 'Any value'],
   boolean: ['Yes or no', 'Any value'],
+  choice: ['Any value', 'Text'],
   list: ['Lists', 'Any value'],
   json: ['Text', 'Any value'],
 };

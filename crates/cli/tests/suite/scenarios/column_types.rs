@@ -36,8 +36,21 @@ fn a_type_is_set_changed_and_cleared(api: &Api) {
     let plain = table.column("Plain").to_owned();
     assert_eq!(table.full_column(&plain).get("format"), None);
     let all = [
-        "text", "longText", "number", "currency", "percent", "date", "dateTime", "checkbox", "select",
-        "multiSelect", "url", "email", "phone", "json", "rating",
+        "text",
+        "longText",
+        "number",
+        "currency",
+        "percent",
+        "date",
+        "dateTime",
+        "checkbox",
+        "select",
+        "multiSelect",
+        "url",
+        "email",
+        "phone",
+        "json",
+        "rating",
     ];
     for kind in all {
         let path = format!("/columns/{plain}");
@@ -59,7 +72,8 @@ fn a_type_is_set_changed_and_cleared(api: &Api) {
     table.patch(&path, json!({ "format": null })).ok();
     assert_eq!(table.full_column(&plain).get("format"), None);
     // Columns that are filled have types, too.
-    let body = json!({ "templateId": "ai-text", "header": "Score", "format": { "type": "rating", "max": 10 } });
+    let body =
+        json!({ "templateId": "ai-text", "header": "Score", "format": { "type": "rating", "max": 10 } });
     let score = table.add_column(body);
     assert_eq!(format_of(&table, &score), json!({ "type": "rating", "max": 10 }));
 }
@@ -75,7 +89,10 @@ fn settings_are_checked_and_corrected(api: &Api) {
     refused(json!({ "type": "number", "decimals": 11 }), &["format.decimals"]);
     refused(json!({ "type": "rating", "max": 0 }), &["format.max"]);
     refused(json!({ "type": "select", "options": [{ "value": "" }] }), &["format.options[0].value"]);
-    refused(json!({ "type": "select", "options": [{ "value": "a", "color": "mud" }] }), &["format.options[0].color"]);
+    refused(
+        json!({ "type": "select", "options": [{ "value": "a", "color": "mud" }] }),
+        &["format.options[0].color"],
+    );
     refused(json!({ "type": "text", "size": 3 }), &["format.size"]);
     refused(json!("number"), &["format"]);
     let options: Vec<Value> = (0..501).map(|n| json!({ "value": n.to_string() })).collect();
@@ -84,7 +101,8 @@ fn settings_are_checked_and_corrected(api: &Api) {
         { "value": " New ", "color": "teal" }, { "value": "new" }, { "value": "Won" },
     ] });
     let changed = table.patch(&path, json!({ "format": sent })).ok();
-    let kept = json!({ "type": "select", "options": [{ "value": "New", "color": "teal" }, { "value": "Won" }] });
+    let kept =
+        json!({ "type": "select", "options": [{ "value": "New", "color": "teal" }, { "value": "Won" }] });
     assert_eq!(changed["column"]["format"], kept);
     assert_eq!(changed["appliedFixes"].as_array().unwrap().len(), 2, "{changed}");
     assert_eq!(table.patch(&path, json!({ "format": kept })).ok()["appliedFixes"], json!([]));
@@ -272,7 +290,8 @@ fn an_import_sets_types(api: &Api) {
     assert_eq!(format("Amount"), formats["Amount"]);
     assert_eq!(format("Stage"), formats["Stage"]);
     assert_eq!(format("Name"), Value::Null);
-    let wrong = [("formats", "{\"Amount\": {\"type\": \"rating\", \"max\": 99}, \"B\": {\"type\": \"mood\"}}")];
+    let wrong =
+        [("formats", "{\"Amount\": {\"type\": \"rating\", \"max\": 99}, \"B\": {\"type\": \"mood\"}}")];
     send(&table, &wrong, file).offends(&["formats.Amount.max", "formats.B"]);
     send(&table, &[("formats", "[]")], file).offends(&["formats"]);
 }
