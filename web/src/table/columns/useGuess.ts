@@ -20,6 +20,6 @@ export function useGuess(table: Table, column: Column | undefined): Guess | unde
     staleTime: 60_000,
     queryFn: async () => (await data(client.POST('/v4/formats/guess', { body: { columns: [{ header, values }] } }))).columns[0] ?? null,
   });
-  const { format, fits = 0, misfits = 0 } = (values.length > 0 && guess.data) || {};
-  return format && { format, fits, misfits };
+  const found = values.length > 0 ? guess.data : undefined;
+  return found?.format && { format: found.format, fits: found.fits, misfits: found.misfits };
 }

@@ -74,7 +74,7 @@ export function amountText(value: number, { type, currency = 'USD', decimals }: 
   let format = formats.get(key);
   if (!format) {
     format = new Intl.NumberFormat(undefined, {
-      ...(type === 'currency' && { style: 'currency', currency }),
+      ...(type === 'currency' && ({ style: 'currency', currency } as const)),
       ...(decimals === undefined ? type !== 'currency' && { maximumFractionDigits: 12 } : { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
     });
     formats.set(key, format);

@@ -6,7 +6,7 @@ import { toText } from '../model/values';
 import { ChipLabel } from './ChipLabel';
 import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';
-import { type EditorProps, typedEditing } from './useTypedEditing';
+import { type EditorProps, formatIn, typedEditing } from './typedEditing';
 
 interface Choice {
   value: string;
@@ -19,8 +19,9 @@ const YES_OR_NO: Choice[] = [
 ];
 
 /** Chooses options of a select, or yes or no. What is typed filters the options; a text that is none of them is kept, too. */
-export function ChoiceEditor(props: EditorProps & { format: Format }) {
-  const { value: content, format, initialValue } = props;
+export function ChoiceEditor(props: EditorProps) {
+  const { value: content, initialValue } = props;
+  const format = formatIn(props, 'select');
   const [typed, setTyped] = useState(() => initialValue ?? takeFirstLetters() ?? '');
   const [chosen, setChosen] = useState(() => chosenIn(content.data.cell.value, format));
   const { change, finish, cancel } = typedEditing(props);

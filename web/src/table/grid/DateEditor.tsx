@@ -2,11 +2,11 @@ import { type KeyboardEvent, useLayoutEffect, useRef } from 'react';
 import type { Format, Json } from '../../api/types';
 import { readValue } from '../formats/reading';
 import classes from './Grid.module.css';
-import { type EditorProps, typedEditing } from './useTypedEditing';
+import { type EditorProps, formatIn, typedEditing } from './typedEditing';
 
 /** Picks a date, or a date and time. */
-export function DateEditor(props: EditorProps & { format: Format }) {
-  const { format } = props;
+export function DateEditor(props: EditorProps) {
+  const format = formatIn(props, 'date');
   const before = isoIn(props.value.data.cell.value, format);
   const latest = useRef<string>(undefined);
   const field = useRef<HTMLInputElement>(null);

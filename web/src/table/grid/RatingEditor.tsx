@@ -1,13 +1,13 @@
 import { type KeyboardEvent, useState } from 'react';
-import type { Format } from '../../api/types';
 import { readValue } from '../formats/reading';
 import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';
-import { type EditorProps, typedEditing } from './useTypedEditing';
+import { type EditorProps, formatIn, typedEditing } from './typedEditing';
 
 /** Chooses a rating: by a click, by arrow keys or by its digit. */
-export function RatingEditor(props: EditorProps & { format: Format }) {
-  const { value: content, format, initialValue } = props;
+export function RatingEditor(props: EditorProps) {
+  const { value: content, initialValue } = props;
+  const format = formatIn(props, 'rating');
   const max = format.max ?? 5;
   const [rating, setRating] = useState(() => {
     const reading = readValue(initialValue ?? takeFirstLetters() ?? content.data.cell.value, format);

@@ -4,9 +4,8 @@ import type { RowmillCell } from './cellContent';
 import { ChoiceEditor } from './ChoiceEditor';
 import { DateEditor } from './DateEditor';
 import { RatingEditor } from './RatingEditor';
-import type { EditorProps } from './useTypedEditing';
 
-const EDITORS: Partial<Record<FormatType, typeof ChoiceEditor>> = {
+const EDITORS: Partial<Record<FormatType, ProvideEditorComponent<RowmillCell>>> = {
   select: ChoiceEditor,
   multiSelect: ChoiceEditor,
   checkbox: ChoiceEditor,
@@ -15,13 +14,11 @@ const EDITORS: Partial<Record<FormatType, typeof ChoiceEditor>> = {
   rating: RatingEditor,
 };
 
-/** The editor of a cell's type; undefined if its text is edited. A value that does not fit is edited as text, so that it can be mended. */
+/** The editor of a cell's type; undefined if its text is edited. A date that does not fit is edited as text, so that it can be mended. */
 export function typedEditor({ data, readonly: isReadOnly }: RowmillCell): ProvideEditorComponent<RowmillCell> | undefined {
   const { format, display } = data;
-  const Editor = format && EDITORS[format.type];
+  if (!format || isReadOnly) return undefined;
   const isMisfit = 'misfit' in display && display.misfit !== undefined;
-  if (!Editor || isReadOnly || (isMisfit && (format.type === 'date' || format.type === 'dateTime'))) return undefined;
-  return function TypedEditor(props: EditorProps) {
-    return <Editor {...props} format={format} />;
-  };
+  const editor = EDITORS[format.type];
+  return isMisfit && editor === DateEditor ? undefined : editor;
 }
