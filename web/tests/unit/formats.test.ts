@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import cases from '../../../crates/model/src/format/cases.json';
 import type { Format, Json } from '../../src/api/types';
 import { displayOf } from '../../src/table/display/display';
 import { PLAIN } from '../../src/table/display/columnStyle';
@@ -17,7 +17,7 @@ interface Case {
 }
 
 // The same cases test the service.
-const CASES = JSON.parse(readFileSync(new URL('../../../crates/model/src/format/cases.json', import.meta.url), 'utf8')) as Case[];
+const CASES = cases as unknown as Case[];
 
 test.each(CASES)('$format.type reads values as the service does', ({ format, reads = [], fits = [], misfits = [], empty = [] }) => {
   const read = (value: Json) => {

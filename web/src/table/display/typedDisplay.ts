@@ -23,7 +23,7 @@ const COLORS: Readonly<Record<OptionColor, number | undefined>> = {
 export function typedDisplay(value: Json, format: Format): Display | undefined {
   const reading = readValue(value, format);
   if (reading.kind === 'empty') return format.type === 'checkbox' ? { kind: 'checkbox', isChecked: false, text: '' } : { kind: 'text', text: '' };
-  if (reading.kind === 'misfit') return { kind: 'text', text: toText(value), misfit: misfitText(format) };
+  if (reading.kind !== 'fits') return { kind: 'text', text: toText(value), misfit: misfitText(format) };
   const read = reading.value;
   const text = toText(value).trim();
   switch (format.type) {
