@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use rowmill_app::{ImportOptions, Principal};
-use rowmill_model::{KeyId, Limits, Scopes};
+use rowmill_model::{Format, KeyId, Limits, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,10 @@ pub(crate) struct ImportQuery {
     /// or headers, or to null to ignore them.
     #[schemars(length(max = 60_000))]
     pub(crate) mapping: Option<String>,
+    /// A JSON object with the types of columns that the import makes: fields (without a header: their positions from 0)
+    /// to formats, as in a column. `guessFormats` suggests some.
+    #[schemars(length(max = 60_000))]
+    pub(crate) formats: Option<String>,
     /// A column id or header. A row with the same value in this column is updated instead of inserted.
     #[schemars(length(min = 1, max = 255))]
     pub(crate) match_on: Option<String>,
@@ -59,6 +63,7 @@ impl ImportQuery {
         Ok(ImportOptions {
             mapping: mapping(self.mapping.as_deref(), limits)?,
             create_columns: self.create_columns.unwrap_or(true),
+            formats: formats(self.formats.as_deref(), limits)?,
             match_on: self.match_on.clone(),
             any_case: self.match_case == Some(false),
         })
@@ -139,6 +144,22 @@ fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Optio
             format!("must be a JSON object that maps fields to column ids or null: {error}"),
         )
     })
+}
+
+fn formats(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Format>, Error> {
+    let Some(text) = text else { return Ok(BTreeMap::new()) };
+    let text = guard(text.as_bytes().to_vec(), limits.nesting_max)?;
+    let sent: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
+        Error::offence("formats", format!("must be a JSON object that maps fields to formats: {error}"))
+    })?;
+    let (mut formats, mut offences) = (BTreeMap::new(), Vec::new());
+    for (field, json) in sent {
+        match Format::parse(&json, &format!("formats.{field}")) {
+            Ok(format) => _ = formats.insert(field, format),
+            Err(wrong) => offences.extend(wrong),
+        }
+    }
+    if offences.is_empty() { Ok(formats) } else { Err(rowmill_app::Error::invalid(offences).into()) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, hooks, import_jobs, imports, inbound_deliveries, keys,
+    cells, columns, events, exports, format_guesses, hooks, import_jobs, imports, inbound_deliveries, keys,
     outbound_webhooks, projects, providers, receive_hook, row, row_patches, rows, run_history, runs, secrets,
     sessions, team, trash, trials, usage, views, webhook, webhook_deliveries,
 };
@@ -52,7 +52,9 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<trash::ListProjectTrash>("/v4/trash")
         .add::<trash::EmptyProjectTrash>("/v4/trash")
         .add::<trash::RestoreProjects>("/v4/trash/restore");
-    api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
+    api.add::<projects::CreateSample>("/v4/projects/sample")
+        .add::<usage::GetUsage>("/v4/usage")
+        .add::<format_guesses::GuessFormats>("/v4/formats/guess");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")
         .add::<team::ListTeams>("/v4/teams")

@@ -21,6 +21,8 @@ pub(crate) trait Version: Send + Sync + 'static {
     const WRITE: Access;
     /// When it was deprecated, in Unix seconds.
     const DEPRECATED_AT: Option<i64> = None;
+    /// Whether columns show the type of their values.
+    const HAS_FORMATS: bool = false;
     /// The parameters of a path, with what the version puts before them.
     type Path<P: DeserializeOwned + JsonSchema + Send>: DeserializeOwned + JsonSchema + Send;
     /// What creating a column answers.
@@ -41,6 +43,7 @@ impl Version for V4 {
     const PROJECT: &'static str = "/v4/projects/{projectId}";
     const READ: Access = Access::Key;
     const WRITE: Access = Access::Key;
+    const HAS_FORMATS: bool = true;
     type Path<P: DeserializeOwned + JsonSchema + Send> = P;
     type MadeColumn = ColumnBrief;
 

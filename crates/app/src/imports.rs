@@ -1,25 +1,25 @@
 //! Rows from a file: which columns its fields go to, and batch after batch of them.
 
+mod column;
 mod guards;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rowmill_model::corrections::unique_header;
 use rowmill_model::limits::NAME_CHARS_MAX;
-use rowmill_model::record::Slot;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{Column, ColumnId, ColumnType, DataShape, ImportId, Offence, RowId, Scopes};
+use rowmill_model::{ColumnId, ColumnType, Format, ImportId, Offence, RowId, Scopes};
 use rowmill_store::lookup::index_of;
 use rowmill_store::{ImportStep, KeptInput, NewRow, NewRows, StoreError, StoredProject};
-use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::ids::{column_id, uuids};
+pub use crate::imports::column::ImportColumn;
 use crate::projects::{ATTEMPTS_MAX, Change};
-use crate::rows::layout::{RowCells, new_row, refusal};
+use crate::rows::layout::{RowCells, new_row, too_large};
 use crate::rows::{kept_changing, match_column};
 
 const TWICE: &str = "names the same column twice";
@@ -32,6 +32,8 @@ pub struct ImportOptions {
     pub mapping: BTreeMap<String, Option<String>>,
     /// Whether a field that names no column becomes one.
     pub create_columns: bool,
+    /// The types of columns that are made, by field.
+    pub formats: BTreeMap<String, Format>,
     /// A column id or header. A row with the same value in this column is updated instead of inserted.
     pub match_on: Option<String>,
     /// Whether matching ignores letter case and outer blanks.
@@ -69,14 +71,6 @@ pub struct Import {
 /// What an import that runs in the background notes with a batch, given the rows that were not taken.
 pub type ImportStepOf<'a> = &'a (dyn Fn(&[(usize, String)]) -> ImportStep + Send + Sync);
 
-/// Where a field's values go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImportColumn {
-    id: ColumnId,
-    slot: Slot,
-    takes_json: bool,
-}
-
 /// The cells of one row: where they go, and raw JSON text.
 pub type ImportRow = Vec<(ImportColumn, String)>;
 
@@ -88,25 +82,6 @@ pub struct ImportedBatch {
     pub unchanged: u64,
     /// Rows that were not taken, by their place in the batch, and why.
     pub refused: Vec<(usize, String)>,
-}
-
-impl ImportColumn {
-    fn of(column: &Column) -> Self {
-        let takes_json = column.data_shape != DataShape::Text || column.id.as_str() == ColumnId::TRIGGER;
-        Self { id: column.id.clone(), slot: column.slot, takes_json }
-    }
-
-    /// Text as a cell's raw JSON. It stays text, leading zeros and all, save where a column holds JSON.
-    pub fn value_of(&self, text: &str) -> String {
-        let is_container = text.starts_with(['{', '[']);
-        if self.takes_json
-            && is_container
-            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
-        {
-            return text.to_owned();
-        }
-        serde_json::Value::from(text).to_string()
-    }
 }
 
 impl App {
@@ -250,7 +225,11 @@ impl App {
             let target = match column {
                 Some(column) if column.kind == ColumnType::Reference => continue,
                 Some(column) => {
-                    known.push((ImportColumn::of(column), (*value).to_owned()));
+                    let target = ImportColumn::of(column);
+                    if let Some(reason) = target.refusal(value, &self.limits) {
+                        return Ok(Some(reason));
+                    }
+                    known.push((target, (*value).to_owned()));
                     column.id.as_str().to_owned()
                 }
                 None if import.options.create_columns => {
@@ -262,7 +241,7 @@ impl App {
             if !taken.insert(target) {
                 return Ok(Some(TWICE.to_owned()));
             }
-            if let Some(words) = refusal(ColumnType::Manual, value, &self.limits) {
+            if let Some(words) = too_large(value, &self.limits) {
                 return Ok(Some(format!("a cell {words}")));
             }
         }
@@ -286,7 +265,8 @@ impl App {
                     let wanted: String = field.header.trim().chars().take(NAME_CHARS_MAX).collect();
                     let wanted = if wanted.trim().is_empty() { "Column" } else { wanted.trim() };
                     let header = unique_header(table, id.as_str(), wanted);
-                    table.push_manual(id.clone(), &header);
+                    let format = import.options.formats.get(&field.name);
+                    table.push_manual_of(id.clone(), &header, format.cloned());
                 }
                 Ok(change)
             })
@@ -357,7 +337,7 @@ impl App {
             if !slots.insert(column.slot) {
                 return Some(TWICE.to_owned());
             }
-            refusal(ColumnType::Manual, value, &self.limits).map(|words| format!("a cell {words}"))
+            column.refusal(value, &self.limits)
         })
     }
 
@@ -423,23 +403,5 @@ impl Import {
 
     pub fn is_settled(&self, field: &str) -> bool {
         self.targets.contains_key(field)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_stays_text_save_where_a_column_holds_json() {
-        let check = |takes_json: bool, text: &str, expected: &str| {
-            let column = ImportColumn { id: ColumnId::trigger(), slot: 0, takes_json };
-            assert_eq!(column.value_of(text), expected);
-        };
-        check(false, "0123", "\"0123\"");
-        check(true, "0123", "\"0123\"");
-        check(false, "{\"a\":1}", "\"{\\\"a\\\":1}\"");
-        check(true, "{\"a\": 1}", "{\"a\": 1}");
-        check(true, "{broken", "\"{broken\"");
     }
 }

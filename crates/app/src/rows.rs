@@ -127,7 +127,7 @@ impl App {
         };
         let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search)?;
         if let Start::After(cursor) = &start
-            && !cursor.is_of(&selection.sorting)
+            && !cursor.is_of(&selection.sorting, &stored.project.table)
         {
             let message =
                 "is of a list with another sorting, or of an earlier version; start again without it";
@@ -336,7 +336,7 @@ impl App {
                 return Ok(None);
             };
             if offences.len() < OFFENCES_MAX
-                && let Some(message) = layout::refusal(column.kind, change.value, &self.limits)
+                && let Some(message) = layout::refusal(column, change.value, &self.limits)
             {
                 offences.push(Offence::new(format!("cells[{index}].value"), message));
             }

@@ -12,7 +12,7 @@ use crate::arguments::unknown_name;
 use crate::selection::filters;
 
 /// Settings that every kind of column has.
-pub(crate) const OPTIONS: [&str; 4] = ["dependencies", "retry", "rateLimit", "cacheTtlSeconds"];
+pub(crate) const OPTIONS: [&str; 5] = ["format", "dependencies", "retry", "rateLimit", "cacheTtlSeconds"];
 
 /// The fields of a new column in an argument.
 const NEW_COLUMN: [&str; 6] = ["header", "kind", "settings", "runIf", "order", "options"];

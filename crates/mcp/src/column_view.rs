@@ -52,7 +52,10 @@ pub(crate) fn whole(table: &Table, column: &Column) -> Value {
     if let Some(condition) = document.get("runCondition").filter(|condition| !is_empty(condition)) {
         fields.insert("runIf".to_owned(), named_filters(table, condition.clone()));
     }
-    let options = OPTIONS.iter().filter(|name| **name != "dependencies");
+    if let Some(format) = document.get("format") {
+        fields.insert("format".to_owned(), format.clone());
+    }
+    let options = OPTIONS.iter().filter(|name| !matches!(**name, "dependencies" | "format"));
     let options: Map<String, Value> = options
         .filter_map(|name| Some(((*name).to_owned(), document.get(*name)?.clone())))
         .filter(|(_, value)| !value.is_null())

@@ -199,8 +199,10 @@ fn set_column() -> Value {
         },
         "options": {
             "type": "object",
-            "description": "retry {maxAttempts}, rateLimit {requests, perSeconds}, cacheTtlSeconds, dependencies \
-             [{columnId, required}]",
+            "description": "format {type, strict, currency, decimals, dateStyle, options [{value, color}], max}: how values \
+             are read, type one of text, longText, number, currency, percent, date, dateTime, checkbox, select, \
+             multiSelect, url, email, phone, json, rating; retry {maxAttempts}, rateLimit {requests, perSeconds}, \
+             cacheTtlSeconds, dependencies [{columnId, required}]",
         },
         "rename": text("New header"),
         "order": number("Place; Input is 0", 1, None),

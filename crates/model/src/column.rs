@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::ai_config::{AiConfig, AiFallback, AiProvider};
 use crate::filter::document::Filters;
+use crate::format::Format;
 use crate::ids::ColumnId;
 use crate::record::Slot;
 pub use crate::web_scraper::{ScrapeFormat, ScrapeSelectors, WebScraper};
@@ -97,6 +98,9 @@ pub struct Column {
     #[serde(rename = "type")]
     pub kind: ColumnType,
     pub data_shape: DataShape,
+    /// The type of the values, if somebody has chosen one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
     #[serde(default)]
     pub dependencies: Vec<Dependency>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

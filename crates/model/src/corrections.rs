@@ -11,13 +11,14 @@
 //! - dependencies have no circle;
 //! - a column has the configuration of its type, whole, and no other.
 //!
-//! What is corrected where: `config` mends a column's own configuration, `links` what it says of
+//! What is corrected where: `config` mends a column's own configuration, `format` the type of its values, `links` what it says of
 //! other columns, `header` its name. What no correction can mend is an [`Offence`] and changes nothing.
 
 mod config;
 mod document;
 mod fields;
 mod fixes;
+mod format;
 mod header;
 mod links;
 mod losses;
@@ -171,6 +172,7 @@ impl Change<'_> {
         let mut column = document::read(&draft, &stored, &mut self.offences);
         header::correct(&table, &mut column, &mut fixes, &mut self.offences);
         config::correct(&mut column, self.catalogue, &mut fixes);
+        format::correct(&mut column, self.body, &mut fixes, &mut self.offences);
         self.set_run_condition(&table, &draft, &mut column, &mut fixes);
         if column.id.is_trigger() {
             config::keep_input_plain(&mut column, &mut fixes);
@@ -299,6 +301,7 @@ fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Temp
         header,
         kind: template.kind,
         data_shape: template.data_shape,
+        format: None,
         dependencies: Vec::new(),
         ai_config: None,
         task_config: None,

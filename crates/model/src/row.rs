@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::cell::{CellState, CellStates};
 use crate::cell_status::CellStatus;
 use crate::column::{Column, ColumnType};
+use crate::format::TypedOrder;
 use crate::path::Path;
 use crate::record::{Cells, Slot};
 use crate::table::Table;
@@ -58,13 +59,15 @@ pub struct Source {
     slot: Option<Slot>,
     /// The paths that lead from there to the value, the first to be taken last.
     paths: Vec<Path>,
+    /// What is made of the value there, for whoever sorts by a column that has a type.
+    typed: Option<TypedOrder>,
 }
 
 impl Source {
     /// Follows references to the column that holds the values. Where they lead nowhere or in a circle,
     /// every value is null.
     pub fn compile(table: &Table, column: &Column) -> Self {
-        let mut source = Self { kind: column.kind, slot: None, paths: Vec::new() };
+        let mut source = Self { kind: column.kind, slot: None, paths: Vec::new(), typed: None };
         let mut current = column;
         // A chain with more links than there are columns is a circle.
         for _ in 0..=table.columns.len() {
@@ -86,7 +89,17 @@ impl Source {
 
     /// What a column that is gone has: nothing.
     pub fn nothing() -> Self {
-        Self { kind: ColumnType::Manual, slot: None, paths: Vec::new() }
+        Self { kind: ColumnType::Manual, slot: None, paths: Vec::new(), typed: None }
+    }
+
+    /// The same cells, as a typed column sorts by them.
+    pub fn sorted_as(&self, typed: TypedOrder) -> Self {
+        Self { typed: Some(typed), ..self.clone() }
+    }
+
+    /// What is made of the value that slot and paths lead to.
+    pub fn typed(&self) -> Option<&TypedOrder> {
+        self.typed.as_ref()
     }
 
     /// The slot the values stand in; `None` if they are all null.
@@ -111,9 +124,14 @@ impl Source {
     /// The raw JSON of the cell; `None` is null.
     pub fn value<'a>(&self, row: &RowView<'a>) -> Option<Cow<'a, str>> {
         let raw = Cow::Borrowed(row.cells.get(self.slot?)?);
-        self.paths.iter().rev().try_fold(raw, |raw, path| match raw {
+        let found = self.paths.iter().rev().try_fold(raw, |raw, path| match raw {
             Cow::Borrowed(raw) => path.resolve(raw),
             Cow::Owned(raw) => path.resolve(&raw).map(|found| Cow::Owned(found.into_owned())),
+        })?;
+        Some(match (&self.typed, found) {
+            (None, found) => found,
+            (Some(typed), Cow::Borrowed(raw)) => typed.of(raw),
+            (Some(typed), Cow::Owned(raw)) => Cow::Owned(typed.of(&raw).into_owned()),
         })
     }
 

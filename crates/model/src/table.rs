@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::{Column, ColumnType, DataShape, Retry};
 use crate::filter::document::Filters;
+use crate::format::Format;
 use crate::ids::ColumnId;
 use crate::record::Slot;
 
@@ -33,6 +34,12 @@ impl Table {
     pub fn push_manual(&mut self, id: ColumnId, header: &str) -> &Column {
         let slot = self.take_slot();
         self.columns.push_mut(manual(id, slot, header))
+    }
+
+    /// Adds a manual column whose values have this type.
+    pub fn push_manual_of(&mut self, id: ColumnId, header: &str, format: Option<Format>) -> &Column {
+        let slot = self.take_slot();
+        self.columns.push_mut(Column { format, ..manual(id, slot, header) })
     }
 
     /// Hands out a slot for a new column.
@@ -102,6 +109,7 @@ fn manual(id: ColumnId, slot: Slot, header: &str) -> Column {
         header: header.to_owned(),
         kind: ColumnType::Manual,
         data_shape: DataShape::Text,
+        format: None,
         dependencies: Vec::new(),
         ai_config: None,
         task_config: None,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use rowmill_model::format::TypedOrder;
 use rowmill_model::path::Path;
 use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{CellError, CellState, CellStates, CellStatus, ErrorCode};
@@ -14,8 +15,9 @@ use crate::values::{Full, Values};
 /// What a column holds of each row. Slots are never used twice, so a name means the same for ever.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ColumnKey {
-    /// The value in a slot, or what paths lead to from there.
-    Value { slot: Slot, paths: Vec<Path> },
+    /// The value in a slot, or what paths lead to from there. If it is sorted by and has a type, what the type makes
+    /// of it.
+    Value { slot: Slot, paths: Vec<Path>, typed: Option<TypedOrder> },
     /// The state of the cell in a slot.
     State { slot: Slot },
 }
@@ -86,18 +88,24 @@ impl ColumnKey {
     ) -> T {
         match self {
             Self::State { slot } => state(states.get(*slot).map(StateFacts::of).unwrap_or_default()),
-            Self::Value { slot, paths } => match (cells.get(*slot), paths.as_slice()) {
-                (None, _) => value(""),
-                (Some(raw), []) => value(raw),
-                (Some(raw), [first, rest @ ..]) => {
-                    let found = first.resolve(raw).and_then(|found| {
-                        rest.iter().try_fold(found.into_owned(), |raw, path| {
-                            path.resolve(&raw).map(std::borrow::Cow::into_owned)
-                        })
-                    });
-                    value(found.as_deref().unwrap_or_default())
+            Self::Value { slot, paths, typed } => {
+                let value = |raw: &str| match typed {
+                    Some(typed) => value(&typed.of(raw)),
+                    None => value(raw),
+                };
+                match (cells.get(*slot), paths.as_slice()) {
+                    (None, _) => value(""),
+                    (Some(raw), []) => value(raw),
+                    (Some(raw), [first, rest @ ..]) => {
+                        let found = first.resolve(raw).and_then(|found| {
+                            rest.iter().try_fold(found.into_owned(), |raw, path| {
+                                path.resolve(&raw).map(std::borrow::Cow::into_owned)
+                            })
+                        });
+                        value(found.as_deref().unwrap_or_default())
+                    }
                 }
-            },
+            }
         }
     }
 

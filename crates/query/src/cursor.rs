@@ -6,6 +6,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rowmill_model::Table;
 use rowmill_model::sort::{Key, Sorting};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -57,9 +58,14 @@ pub(crate) fn hash_of(key: &Key) -> u64 {
     xxh3_64(key.as_bytes())
 }
 
-/// What tells one sorting from another; `None` for the order of creation.
-pub(crate) fn sorting_digest(sorting: &Sorting) -> Option<u32> {
-    let text = serde_json::to_string(sorting).unwrap_or_default();
+/// What tells one sorting from another; `None` for the order of creation. The types of columns are part of it: in another
+/// type, the same keys mean something else.
+pub(crate) fn sorting_digest(sorting: &Sorting, table: &Table) -> Option<u32> {
+    let mut text = serde_json::to_string(sorting).unwrap_or_default();
+    let columns = sorting.columns().into_iter().filter_map(|id| table.by_id(id.as_str()));
+    for format in columns.filter_map(|column| column.format.as_ref()) {
+        text.push_str(&serde_json::to_string(format).unwrap_or_default());
+    }
     (!sorting.is_empty()).then(|| u32::try_from(xxh3_64(text.as_bytes()) >> 32).unwrap_or_default())
 }
 
@@ -68,8 +74,8 @@ impl Cursor {
     pub const LEN_MAX: usize = 2_200;
 
     /// Whether it is of a list with this sorting.
-    pub fn is_of(&self, sorting: &Sorting) -> bool {
-        self.sorted.as_ref().map(|sorted| sorted.sorting) == sorting_digest(sorting)
+    pub fn is_of(&self, sorting: &Sorting, table: &Table) -> bool {
+        self.sorted.as_ref().map(|sorted| sorted.sorting) == sorting_digest(sorting, table)
     }
 
     pub fn parse(text: &str) -> Option<Self> {

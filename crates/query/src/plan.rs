@@ -40,7 +40,7 @@ enum FilterStep {
 impl Plan {
     pub(crate) fn compile(selection: &Selection, table: &Table) -> Self {
         let predicate = Predicate::compile(&selection.filters, table);
-        let sorting = sorting_digest(&selection.sorting);
+        let sorting = sorting_digest(&selection.sorting, table);
         let mut plan = Self { filter: Vec::new(), keys: Vec::new(), sorting, depends_on_now: false };
         plan.filter = plan.steps(predicate.nodes());
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), table);
@@ -121,7 +121,8 @@ fn leaf_step(leaf: &Leaf) -> FilterStep {
 
 fn value_name(source: &Source, path: Option<&Path>) -> Option<ColumnKey> {
     let slot = source.slot()?;
-    Some(ColumnKey::Value { slot, paths: source.paths().chain(path).cloned().collect() })
+    let (paths, typed) = (source.paths().chain(path).cloned().collect(), source.typed().cloned());
+    Some(ColumnKey::Value { slot, paths, typed })
 }
 
 impl FilterStep {

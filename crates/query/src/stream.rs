@@ -142,7 +142,7 @@ impl Stream<'_> {
         };
         let behind = found.get(limit).map(|(key, position)| (key, *position));
         let last = limit.checked_sub(1).and_then(|last| found.get(last));
-        let sorted = sorting_digest(&selection.sorting)
+        let sorted = sorting_digest(&selection.sorting, &self.project.project.table)
             .zip(last)
             .map(|(sorting, (key, _))| SortedBy::behind(sorting, key, behind));
         let more = behind.is_some();
@@ -239,7 +239,7 @@ fn key_of(table: &Table, order: &Order, row: &StoredRow) -> Result<Key> {
 
 /// What a row is sorted by, for a cursor.
 pub(crate) fn sorted_by(table: &Table, sorting: &Sorting, row: &StoredRow) -> Result<Option<SortedBy>> {
-    let Some(digest) = sorting_digest(sorting) else { return Ok(None) };
+    let Some(digest) = sorting_digest(sorting, table) else { return Ok(None) };
     let key = key_of(table, &Order::compile(sorting, table), row)?;
     Ok(Some(SortedBy::behind(digest, &key, None)))
 }

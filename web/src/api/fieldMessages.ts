@@ -28,6 +28,8 @@ const LABELS: [RegExp, string][] = [
   [/^(aiConfig|apiConfig|taskConfig|referenceConfig)$/, 'Settings for another column type'],
   [/^dependencies$/, 'Dependencies'],
   [/^dataShape$/, 'Data shape'],
+  [/^format\.options/, 'Options'],
+  [/^format/, 'Type of the values'],
   [/^taskConfig\.taskType$|waterfallType$/, 'Task type'],
   [/^referenceConfig\.columnId$/, 'Source column'],
   [/^referenceConfig\.path$/, 'Path'],

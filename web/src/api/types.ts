@@ -14,6 +14,12 @@ type ColumnSettings = Pick<Schemas['ManualColumn'], 'trigger'> &
 
 /** A column of any type. openapi.json has one schema for each type; forms show them all. */
 export type Column = Omit<Schemas['ManualColumn'], 'type' | 'trigger'> & { type: ColumnType } & Partial<ColumnSettings>;
+/** The type of a column's values. */
+export type Format = Schemas['Format'];
+export type FormatType = Schemas['FormatType'];
+export type DateStyle = Schemas['DateStyle'];
+export type SelectOption = Schemas['SelectOption'];
+export type OptionColor = Schemas['OptionColor'];
 export type ColumnCreate = Schemas['ColumnCreate'];
 export type ColumnPatch = Schemas['ColumnPatch'];
 export type ColumnType = Schemas['ColumnType'];

@@ -6,12 +6,14 @@ interface Props {
   heads: readonly ReactNode[];
   rows: readonly (readonly string[])[];
   columnWidth: number;
+  /** What a cell shows, and what is wrong with it. */
+  shown?: (text: string, column: number) => { text: string; problem?: string };
   /** Cells that will not be imported. */
   isLeftOut?: (row: number, column: number) => boolean;
 }
 
 /** Preview of the first rows of an import or a paste. */
-export function PreviewTable({ heads, rows, columnWidth, isLeftOut }: Props) {
+export function PreviewTable({ heads, rows, columnWidth, shown, isLeftOut }: Props) {
   return (
     <ScrollArea type="auto" offsetScrollbars viewportProps={{ tabIndex: 0, 'aria-label': 'The first rows' }}>
       <Table withTableBorder withColumnBorders fz="sm">
@@ -29,9 +31,7 @@ export function PreviewTable({ heads, rows, columnWidth, isLeftOut }: Props) {
             <Table.Tr key={line}>
               {heads.map((_, place) => (
                 <Table.Td key={place}>
-                  <Text size="sm" truncate maw={220} c={isLeftOut?.(line, place) ? 'dimmed' : undefined} td={isLeftOut?.(line, place) ? 'line-through' : undefined}>
-                    {row[place] ?? ''}
-                  </Text>
+                  <PreviewCell isLeftOut={isLeftOut?.(line, place) ?? false} {...(shown?.(row[place] ?? '', place) ?? { text: row[place] ?? '' })} />
                 </Table.Td>
               ))}
             </Table.Tr>
@@ -39,5 +39,14 @@ export function PreviewTable({ heads, rows, columnWidth, isLeftOut }: Props) {
         </Table.Tbody>
       </Table>
     </ScrollArea>
+  );
+}
+
+function PreviewCell({ text, problem, isLeftOut }: { text: string; problem?: string; isLeftOut: boolean }) {
+  return (
+    <Text size="sm" truncate maw={220} title={problem} c={isLeftOut ? 'dimmed' : problem ? 'orange' : undefined} td={isLeftOut ? 'line-through' : undefined}>
+      {text}
+      {problem && <span aria-label={problem}> ⚠</span>}
+    </Text>
   );
 }

@@ -76,7 +76,7 @@ test('comparisons that make sense come first, and none is left out', () => {
   expect(names({ type: 'manual' })).toEqual(['Numbers', 'Any value']);
   expect(names({ type: 'ai' })).toEqual(['Numbers', 'Any value', 'Cell status']);
   const { likely, others } = groupsFor('text', undefined);
-  expect([...likely, ...others].flatMap(({ items }) => items)).toHaveLength(31);
+  expect([...likely, ...others].flatMap(({ items }) => items)).toHaveLength(33);
 });
 
 test('a list matches all, or is one group', () => {

@@ -28,6 +28,7 @@ guides! {
     user "agents": "work with tables through the Model Context Protocol at `/mcp`";
     user "command-line": "`rowmill` as a client: sign in, list, import, export, run, follow";
     user "keys": "API keys with scopes, projects, an expiry and allowed addresses";
+    user "column-types": "types of values: how they are read, shown, sorted and filtered";
     user "imports": "CSV and JSON Lines, at once or in the background";
     user "ai-columns": "how language models are asked, structured output, fallbacks";
     user "scraping": "what the web scraper reads of a page, and in which form";

@@ -18,7 +18,9 @@ use crate::etag::{EntityTag, Preconditions};
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::versions::Version;
-use crate::wire::column::{ColumnCreate, ColumnFull, ColumnPatch, MadeColumn as _, TemplateItem};
+use crate::wire::column::{
+    ColumnCreate, ColumnFull, ColumnPatch, MadeColumn as _, TemplateItem, check_version,
+};
 
 const TAG: &str = "Columns";
 
@@ -36,6 +38,11 @@ impl Columns {
         let table = &stored.project.table;
         let columns = table.columns.iter().map(|column| ColumnFull::seen_by(caller, table, column)).collect();
         Self { columns }
+    }
+
+    fn in_version(mut self, has_formats: bool) -> Self {
+        self.columns = self.columns.into_iter().map(|column| column.in_version(has_formats)).collect();
+        self
     }
 }
 
@@ -65,7 +72,7 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
         let stored = call.app().project(caller, &path.project_id).await?;
         let columns = Columns::seen_by(caller, &stored);
         let tag = EntityTag::of(&columns)?;
-        Ok(Answer::new(columns).with_tag(tag))
+        Ok(Answer::new(columns.in_version(V::HAS_FORMATS)).with_tag(tag))
     }
 }
 
@@ -103,7 +110,7 @@ impl<V: Version> Endpoint<ApiState> for GetColumn<V> {
         let stored = call.app().project(caller, &path.project_id).await?;
         let column = column_seen_by(caller, &stored, &path.column_id)?;
         let tag = EntityTag::of(&column)?;
-        Ok(Answer::new(ColumnOut { column }).with_tag(tag))
+        Ok(Answer::new(ColumnOut { column: column.in_version(V::HAS_FORMATS) }).with_tag(tag))
     }
 }
 
@@ -220,6 +227,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
         Json(body): Json<ColumnCreate>,
     ) -> Result<Answer<Self::Out>, Error> {
         let path = V::within(path);
+        check_version(&body.0, V::HAS_FORMATS)?;
         let correcting = if query.strict == Some(true) { Correcting::Never } else { Correcting::Freely };
         let (caller, once) = (call.caller()?, call.once());
         let changed = call.app().create_column(caller, &path.project_id, &body.0, correcting, once).await?;
@@ -269,6 +277,7 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     ) -> Result<Answer<ColumnPatched>, Error> {
         let path = V::within(path);
         let ColumnPath { project_id, column_id } = path;
+        check_version(&body.0, V::HAS_FORMATS)?;
         let (caller, demanded) = (call.caller()?, Preconditions::of(&call.headers));
         let guard = |stored: &StoredProject| check(&demanded, caller, stored, &column_id);
         let guard = (!demanded.is_empty()).then_some(&guard as ProjectGuard<'_>);
@@ -277,6 +286,7 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
             call.app().patch_column(caller, &project_id, &column_id, &body.0, correcting, guard).await?;
         let column = ColumnFull::new(&changed.project.table, column_of(&changed)?);
         let tag = EntityTag::of(&column)?;
+        let column = column.in_version(V::HAS_FORMATS);
         Ok(Answer::new(ColumnPatched { column, applied_fixes: changed.fixes }).with_tag(tag))
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod cells;
 pub(crate) mod columns;
 pub(crate) mod events;
 pub(crate) mod exports;
+pub(crate) mod format_guesses;
 pub(crate) mod hooks;
 pub(crate) mod import_jobs;
 pub(crate) mod imports;

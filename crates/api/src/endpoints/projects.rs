@@ -160,6 +160,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
         let saved = call.app().create_project(call.caller()?, body.into(), call.once()).await?;
         let project = ProjectFull::seen_by(call.caller()?, &saved.project, 0);
         let tag = EntityTag::of(&project)?;
+        let project = project.in_version(V::HAS_FORMATS);
         Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }).with_tag(tag))
     }
 }
@@ -229,6 +230,7 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
         let stored = call.app().project(caller, &path.project_id).await?;
         let project = ProjectFull::seen_by(caller, &stored.project, stored.row_count);
         let tag = EntityTag::of(&project)?;
+        let project = project.in_version(V::HAS_FORMATS);
         Ok(Answer::new(ProjectOut { project }).with_tag(tag))
     }
 }

@@ -1,6 +1,7 @@
 //! Columns on the wire. `column_schema` describes them.
 
 use rowmill_app::Caller;
+use rowmill_model::corrections::ColumnField;
 use rowmill_model::template::Template;
 use rowmill_model::value::{member, quote_long_numbers};
 use rowmill_model::{Column, ColumnType, DataShape, Table, corrections};
@@ -9,6 +10,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::error::Error;
 
 /// A column with its whole configuration.
 #[derive(Debug, Serialize)]
@@ -30,6 +33,25 @@ impl ColumnFull {
         }
         full
     }
+}
+
+impl ColumnFull {
+    /// As a version shows it.
+    pub(crate) fn in_version(mut self, has_formats: bool) -> Self {
+        if !has_formats {
+            self.0.shift_remove(ColumnField::Format.name());
+        }
+        self
+    }
+}
+
+/// Refuses the type of values in a version that knows none.
+pub(crate) fn check_version(body: &Map<String, Value>, has_formats: bool) -> Result<(), Error> {
+    let name = ColumnField::Format.name();
+    if has_formats || !body.contains_key(name) {
+        return Ok(());
+    }
+    Err(Error::offence(name, "is not a known field; version 4 of the API knows it"))
 }
 
 const HIDDEN: &str = "***";
@@ -85,8 +107,9 @@ fn hidden_url(url: &str) -> String {
 }
 
 impl MadeColumn for ColumnFull {
+    /// Only versions before 4 answer whole columns; these know no formats.
     fn of(table: &Table, column: &Column) -> Self {
-        Self::new(table, column)
+        Self::new(table, column).in_version(false)
     }
 }
 

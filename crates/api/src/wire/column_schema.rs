@@ -10,7 +10,7 @@ use rowmill_model::column::{
     WebScraper,
 };
 use rowmill_model::corrections::{ColumnField, Writable};
-use rowmill_model::{ColumnType, DataShape};
+use rowmill_model::{ColumnType, DataShape, Format};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -162,6 +162,7 @@ fn type_with(field: ColumnField) -> Option<ColumnType> {
         | ColumnField::Header
         | ColumnField::Type
         | ColumnField::DataShape
+        | ColumnField::Format
         | ColumnField::Order
         | ColumnField::Dependencies
         | ColumnField::RunCondition
@@ -177,7 +178,7 @@ fn is_shown(field: ColumnField, kind: ColumnType) -> bool {
 
 /// Whether a field is in every column of a type, also where it is not set.
 fn is_always_shown(field: ColumnField, kind: ColumnType) -> bool {
-    is_shown(field, kind) && field != ColumnField::Trigger
+    is_shown(field, kind) && !matches!(field, ColumnField::Trigger | ColumnField::Format)
 }
 
 /// A field of a whole column.
@@ -187,6 +188,7 @@ fn shown(field: ColumnField, kind: ColumnType, generator: &mut SchemaGenerator) 
         ColumnField::Header => with(of::<String>(generator), json!({ "minLength": 1, "maxLength": 255 })),
         ColumnField::Type => only(kind.word()),
         ColumnField::DataShape => of::<DataShape>(generator),
+        ColumnField::Format => of::<Format>(generator),
         ColumnField::Order => {
             with(of::<u32>(generator), described("The column's position. The input column is 0."))
         }
@@ -245,6 +247,7 @@ fn created(field: ColumnField, generator: &mut SchemaGenerator) -> Schema {
                 "maximum": CACHE_TTL_SECONDS_MAX,
             }),
         ),
+        ColumnField::Format => of::<Option<Format>>(generator),
         ColumnField::AiConfig => of::<Option<AiConfig>>(generator),
         ColumnField::TaskConfig => of::<Option<TaskConfig>>(generator),
         ColumnField::ApiConfig => of::<Option<ApiConfig>>(generator),
@@ -277,6 +280,7 @@ fn changed(field: ColumnField, generator: &mut SchemaGenerator) -> Schema {
         ColumnField::Dependencies => {
             with(of::<Vec<Dependency>>(generator), json!({ "maxItems": DEPENDENCIES_MAX }))
         }
+        ColumnField::Format => of::<Format>(generator),
         ColumnField::AiConfig => of::<AiConfig>(generator),
         ColumnField::TaskConfig => of::<TaskConfig>(generator),
         ColumnField::ApiConfig => of::<ApiConfig>(generator),

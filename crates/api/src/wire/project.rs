@@ -113,6 +113,12 @@ impl ProjectFull {
         let columns = table.columns.iter().map(|column| ColumnFull::seen_by(caller, table, column)).collect();
         Self { head: ProjectHead::new(project), row_count, columns }
     }
+
+    /// As a version shows it.
+    pub(crate) fn in_version(mut self, has_formats: bool) -> Self {
+        self.columns = self.columns.into_iter().map(|column| column.in_version(has_formats)).collect();
+        self
+    }
 }
 
 /// A project to create.

@@ -8,7 +8,9 @@ use rowmill_model::limits::{NAME_CHARS_MAX, OFFENCES_MAX, ROW_FIELDS_MAX};
 use rowmill_model::nearest::nearest;
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
-use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId, UnknownKeys};
+use rowmill_model::{
+    Column, ColumnId, ColumnType, Format, Limits, Offence, Project, Record, RowId, UnknownKeys,
+};
 use rowmill_store::{KeptInput, NewRow, StoredProject};
 
 use crate::error::{Error, Result};
@@ -74,6 +76,8 @@ pub(super) struct Layout<'a> {
     /// Columns by id, and by header as headers are compared. An id beats a header.
     by_id: HashMap<Box<str>, Target>,
     by_header: HashMap<String, Target>,
+    /// The types of columns that refuse what does not fit.
+    strict: HashMap<Slot, &'a Format>,
     /// What the fields of the row before named, in order: most batches send the same fields again.
     last: Vec<(Cow<'a, str>, Target)>,
     ignored: NamedKeys,
@@ -134,6 +138,11 @@ impl<'a> Layout<'a> {
                 .iter()
                 .map(|column| (header_key(&column.header), Target::of(column)))
                 .collect(),
+            strict: columns
+                .iter()
+                .filter_map(|column| Some((column.slot, column.format.as_ref()?)))
+                .filter(|(_, format)| format.strict)
+                .collect(),
             last: Vec::new(),
             ignored: NamedKeys::default(),
             kept: NamedKeys::default(),
@@ -183,6 +192,9 @@ impl<'a> Layout<'a> {
                 }
                 Target::Column(slot) => {
                     self.check_size(place, field, value);
+                    if let Some(message) = self.strict.get(&slot).and_then(|format| format.refusal(value)) {
+                        self.offend(at(place, field), message);
+                    }
                     if cells.iter().any(|(taken, _)| *taken == slot) {
                         self.offend(at(place, field), "names the same column as another field of this row");
                     } else {
@@ -395,14 +407,15 @@ pub(crate) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
 }
 
 /// Why a value cannot be written into a column, if it cannot.
-pub(crate) fn refusal(kind: ColumnType, value: &str, limits: &Limits) -> Option<String> {
-    if kind == ColumnType::Reference {
+pub(crate) fn refusal(column: &Column, value: &str, limits: &Limits) -> Option<String> {
+    if column.kind == ColumnType::Reference {
         return Some("maps to a reference column, which is read-only; write to its source column".to_owned());
     }
-    too_large(value, limits)
+    too_large(value, limits).or_else(|| column.format.as_ref()?.refusal(value))
 }
 
-fn too_large(value: &str, limits: &Limits) -> Option<String> {
+/// Why a value is too large for a cell, if it is.
+pub(crate) fn too_large(value: &str, limits: &Limits) -> Option<String> {
     let most = limits.cell_bytes_max;
     (value.len() > usize::try_from(most).unwrap_or(usize::MAX))
         .then(|| format!("has {} bytes of JSON; the limit for a cell is {most} (cellBytesMax)", value.len()))

@@ -9,6 +9,7 @@ pub enum ColumnField {
     Header,
     Type,
     DataShape,
+    Format,
     Order,
     Trigger,
     Dependencies,
@@ -35,11 +36,12 @@ pub enum Writable {
 
 impl ColumnField {
     /// In the order in which they are shown.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Id,
         Self::Header,
         Self::Type,
         Self::DataShape,
+        Self::Format,
         Self::Order,
         Self::Trigger,
         Self::Dependencies,
@@ -60,6 +62,7 @@ impl ColumnField {
             Self::Header => "header",
             Self::Type => "type",
             Self::DataShape => "dataShape",
+            Self::Format => "format",
             Self::Order => "order",
             Self::Trigger => "trigger",
             Self::Dependencies => "dependencies",
@@ -79,6 +82,7 @@ impl ColumnField {
             Self::Id | Self::Type | Self::Trigger => Writable::Never,
             Self::DataShape => Writable::InChange,
             Self::Header
+            | Self::Format
             | Self::Order
             | Self::Dependencies
             | Self::AiConfig

@@ -13,6 +13,7 @@ use super::operand::{Among, Measure, Size, SizeTest, cased};
 use super::operator::Operator;
 use super::within::Within;
 use crate::cell_status::{CellStatus, ErrorCode};
+use crate::format::Format;
 use crate::value::{Kind, Value, elements};
 
 /// A compiled operator with what it compares with.
@@ -32,11 +33,15 @@ pub(super) struct ValueCheck {
     rule: Rule,
     case_sensitive: bool,
     zone: TimeZone,
+    /// The type of the column, by which values are read before they are compared.
+    format: Option<Format>,
 }
 
 #[derive(Debug, Clone)]
 enum Rule {
     Empty,
+    /// The value does not fit the column's type.
+    Invalid,
     /// `equals` and `in`.
     Among(Among),
     Contains(String),
@@ -89,7 +94,7 @@ const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 impl Check {
     /// Compiles a filter's operator and value; the flag says that the check is to be negated. `None` if
     /// the value does not fit the operator.
-    pub(super) fn compile(filter: &Filter) -> Option<(Self, bool)> {
+    pub(super) fn compile(filter: &Filter, format: Option<&Format>) -> Option<(Self, bool)> {
         use Operator as O;
         let check = match filter.operator {
             O::StatusIs => Self::Status(vec![CellStatus::parse(filter.value.as_str()?)?]),
@@ -97,28 +102,33 @@ impl Check {
             O::ErrorCodeIn => Self::ErrorCode(words(&filter.value, ErrorCode::parse)?),
             O::IsStale => Self::Stale,
             O::IsManual => Self::Manual,
-            _ => Self::Value(ValueCheck::compile(filter)?),
+            _ => Self::Value(ValueCheck::compile(filter, format)?),
         };
         let negated = matches!(
             filter.operator,
-            O::NotEquals | O::NotContains | O::NotIn | O::HasNoneOf | O::IsNotEmpty
+            O::NotEquals | O::NotContains | O::NotIn | O::HasNoneOf | O::IsNotEmpty | O::IsValid
         );
         Some((check, negated))
     }
 }
 
 impl ValueCheck {
-    fn compile(filter: &Filter) -> Option<Self> {
+    fn compile(filter: &Filter, format: Option<&Format>) -> Option<Self> {
         use Operator as O;
         let Filter { column_id: _, operator, value, path: _, case_sensitive, time_zone } = filter;
         let (zone, case_sensitive) = (zone(time_zone.as_deref())?, *case_sensitive);
         let among = |values: &[Json]| Among::new(values, case_sensitive, &zone);
+        let cells = |values: &[Json]| match format {
+            Some(format) => among(&values.iter().map(|value| as_read(format, value)).collect::<Vec<_>>()),
+            None => among(values),
+        };
         let text = || Some(cased(value.as_str()?, case_sensitive).into_owned());
         let compare = |comparison| Some(Rule::Compare(comparison, Size::read(value, &zone)?));
         let rule = match operator {
             O::IsEmpty | O::IsNotEmpty => Rule::Empty,
-            O::Equals | O::NotEquals => Rule::Among(among(std::slice::from_ref(value))),
-            O::In | O::NotIn => Rule::Among(among(value.as_array()?)),
+            O::IsInvalid | O::IsValid => Rule::Invalid,
+            O::Equals | O::NotEquals => Rule::Among(cells(std::slice::from_ref(value))),
+            O::In | O::NotIn => Rule::Among(cells(value.as_array()?)),
             O::Contains | O::NotContains => Rule::Contains(text()?),
             O::StartsWith => Rule::StartsWith(text()?),
             O::EndsWith => Rule::EndsWith(text()?),
@@ -140,7 +150,7 @@ impl ValueCheck {
             }
             O::StatusIs | O::StatusIn | O::ErrorCodeIn | O::IsStale | O::IsManual => return None,
         };
-        Some(Self { rule, case_sensitive, zone })
+        Some(Self { rule, case_sensitive, zone, format: format.cloned() })
     }
 
     pub(super) fn depends_on_now(&self) -> bool {
@@ -155,7 +165,7 @@ impl ValueCheck {
             Rule::EndsWith(part) => Some(PlainTest::EndsWith { part, case_sensitive }),
             Rule::Matches(pattern) => Some(PlainTest::Matches(pattern)),
             // Several are looked up, which is quick enough.
-            Rule::Among(among) if among.texts().count() <= 1 => {
+            Rule::Among(among) if among.texts().count() <= 1 && self.format.is_none() => {
                 Some(PlainTest::Equals { text: among.texts().next(), case_sensitive })
             }
             _ => None,
@@ -163,6 +173,10 @@ impl ValueCheck {
     }
 
     pub(super) fn size_test(&self) -> Option<SizeTest> {
+        // Sizes are those of stored values, not of what a type reads.
+        if self.format.is_some() {
+            return None;
+        }
         let test = match &self.rule {
             Rule::Compare(comparison, size) => {
                 let measure = size.measure();
@@ -189,7 +203,8 @@ impl ValueCheck {
         let raw = raw.unwrap_or("null");
         match &self.rule {
             Rule::Empty => Value::parse(raw).is_empty(),
-            Rule::Among(among) => among.has(&self.kind(raw)),
+            Rule::Invalid => self.format.as_ref().is_some_and(|format| !format.fits(raw)),
+            Rule::Among(among) => among.has(&self.kind(&self.read(raw))),
             // Text operators see a scalar as itself and an array or object as compact JSON. An empty
             // cell is "", which no text but "" is part of.
             Rule::Contains(part) => self.text(raw).contains(part),
@@ -201,26 +216,35 @@ impl ValueCheck {
                 if text.is_empty() { pattern.as_str().is_empty() } else { pattern.is_match(&text) }
             }
             Rule::Compare(comparison, size) => {
-                size.order(&self.kind(raw)).is_some_and(|order| comparison.holds(order))
+                size.order(&self.kind(&self.read(raw))).is_some_and(|order| comparison.holds(order))
             }
             Rule::Between(low, high) => {
-                let cell = self.kind(raw);
+                let read = self.read(raw);
+                let cell = self.kind(&read);
                 low.order(&cell).is_some_and(Ordering::is_ge)
                     && high.order(&cell).is_some_and(Ordering::is_le)
             }
-            Rule::Within(within) => match self.kind(raw) {
+            Rule::Within(within) => match self.kind(&self.read(raw)) {
                 Kind::Date(date) => within.holds(date, now, &self.zone),
                 _ => false,
             },
-            // Only JSON's own booleans are true or false; text that says so is text.
-            Rule::Truth(truth) => Value::parse(raw) == Value::Bool(*truth),
+            // Only JSON's own booleans are true or false; text that says so is text, unless the column is a checkbox.
+            Rule::Truth(truth) => Value::parse(&self.read(raw)) == Value::Bool(*truth),
             // Elements compare as `equals` does. A cell that is no array has none.
-            Rule::HasAnyOf(among) => elements(raw).into_iter().any(|raw| among.has(&self.kind(raw))),
+            Rule::HasAnyOf(among) => {
+                elements(&self.read(raw)).into_iter().any(|raw| among.has(&self.kind(raw)))
+            }
             Rule::HasAllOf(wanted) => {
-                let cells: Vec<_> = elements(raw).into_iter().map(|raw| self.kind(raw)).collect();
+                let read = self.read(raw);
+                let cells: Vec<_> = elements(&read).into_iter().map(|raw| self.kind(raw)).collect();
                 wanted.iter().all(|among| cells.iter().any(|cell| among.has(cell)))
             }
         }
+    }
+
+    /// The value as the column's type reads it.
+    fn read<'a>(&self, raw: &'a str) -> Cow<'a, str> {
+        self.format.as_ref().map_or(Cow::Borrowed(raw), |format| format.comparable(raw))
     }
 
     /// The value as it compares, its text folded unless case counts.
@@ -261,6 +285,17 @@ pub(super) fn zone(name: Option<&str>) -> Option<TimeZone> {
 /// bounded.
 pub(super) fn pattern(text: &str, case_sensitive: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).case_insensitive(!case_sensitive).size_limit(PATTERN_BYTES_MAX).build()
+}
+
+/// What a cell is compared with, as the column's type reads it.
+fn as_read(format: &Format, value: &Json) -> Json {
+    let raw = value.to_string();
+    let read = format.comparable(&raw);
+    match Value::parse(&read) {
+        // As text it keeps all its digits, and compares as the number it is.
+        Value::Number(digits) => Json::from(digits),
+        _ => serde_json::from_str(&read).unwrap_or_else(|_| value.clone()),
+    }
 }
 
 fn words<T>(value: &Json, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {

@@ -37,6 +37,8 @@ pub enum Operator {
     ErrorCodeIn,
     IsStale,
     IsManual,
+    IsInvalid,
+    IsValid,
 }
 
 /// What an operator's `value` must look like.
@@ -60,7 +62,7 @@ pub(super) enum Shape {
 }
 
 impl Operator {
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 33] = [
         Self::Equals,
         Self::NotEquals,
         Self::IsEmpty,
@@ -92,6 +94,8 @@ impl Operator {
         Self::ErrorCodeIn,
         Self::IsStale,
         Self::IsManual,
+        Self::IsInvalid,
+        Self::IsValid,
     ];
 
     /// The word the API uses.
@@ -128,6 +132,8 @@ impl Operator {
             Self::ErrorCodeIn => "errorCodeIn",
             Self::IsStale => "isStale",
             Self::IsManual => "isManual",
+            Self::IsInvalid => "isInvalid",
+            Self::IsValid => "isValid",
         }
     }
 
@@ -159,7 +165,9 @@ impl Operator {
             | Self::IsTrue
             | Self::IsFalse
             | Self::IsStale
-            | Self::IsManual => Shape::Nothing,
+            | Self::IsManual
+            | Self::IsInvalid
+            | Self::IsValid => Shape::Nothing,
         }
     }
 }

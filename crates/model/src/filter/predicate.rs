@@ -72,14 +72,15 @@ fn nodes(filters: &[FilterNode], table: &Table) -> Vec<Node> {
 }
 
 fn leaf(filter: &Filter, table: &Table) -> Option<Leaf> {
-    let source = table
-        .by_id(filter.column_id.as_str())
-        .map_or_else(Source::nothing, |column| Source::compile(table, column));
+    let column = table.by_id(filter.column_id.as_str());
+    let source = column.map_or_else(Source::nothing, |column| Source::compile(table, column));
     let path = match &filter.path {
         Some(path) => Some(Path::parse(path).ok()?).filter(|path| !path.is_whole()),
         None => None,
     };
-    let (check, negated) = Check::compile(filter)?;
+    // What lies inside a value has no type.
+    let format = column.and_then(|column| column.format.as_ref()).filter(|_| path.is_none());
+    let (check, negated) = Check::compile(filter, format)?;
     Some(Leaf { source, path, negated, check })
 }
 

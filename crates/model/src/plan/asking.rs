@@ -17,6 +17,8 @@ pub(super) fn asking(column: &Column, table: &Table) -> u64 {
         header: _,
         kind,
         data_shape,
+        // It says how results are shown, not what they are.
+        format: _,
         dependencies,
         ai_config,
         task_config,

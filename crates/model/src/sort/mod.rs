@@ -8,9 +8,12 @@ mod key;
 mod reader;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::column::Column;
+use crate::format::TypedOrder;
 use crate::ids::ColumnId;
 use crate::row::{RowView, Source};
 use crate::table::Table;
@@ -60,10 +63,11 @@ impl Order {
     pub fn compile(sorting: &Sorting, table: &Table) -> Self {
         let keys = sorting.0.iter().filter_map(|key| {
             let column = table.by_id(key.column_id.as_str())?;
-            Some((Source::compile(table, column), key.direction))
+            let source = Source::compile(table, column);
+            source.slot()?;
+            Some(typed_keys(column, source, key.direction))
         });
-        let keys = keys.filter(|(source, _)| source.slot().is_some());
-        Self(keys.collect())
+        Self(keys.flatten().collect())
     }
 
     /// What a row is sorted by.
@@ -85,3 +89,20 @@ impl Order {
         a.cmp(b)
     }
 }
+
+/// The keys of one column. A type has its own order; what does not fit comes last in both directions, so that a
+/// descending order has two keys.
+fn typed_keys(column: &Column, source: Source, direction: Direction) -> Vec<(Source, Direction)> {
+    let Some(format) = column.format.as_ref().filter(|format| format.has_order()) else {
+        return vec![(source, direction)];
+    };
+    let format = Arc::new(format.clone());
+    let place = (source.sorted_as(TypedOrder::place(&format)), direction);
+    match direction {
+        Direction::Asc => vec![place],
+        Direction::Desc => vec![(source.sorted_as(TypedOrder::fitness(&format)), Direction::Asc), place],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use rowmill_model::column::Dependency;
 use rowmill_model::filter::{Filters, Operator, Predicate, Search};
+use rowmill_model::format::SelectOption;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::{Order, Sorting};
-use rowmill_model::{ColumnId, ColumnType, Limits, Project, ProjectId, Table, TeamId};
+use rowmill_model::{ColumnId, ColumnType, Format, FormatType, Limits, Project, ProjectId, Table, TeamId};
 use rowmill_store::{ProjectSave, Store, StoredProject, StoredRow};
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
@@ -20,13 +21,15 @@ pub(super) fn now() -> Timestamp {
 }
 
 /// `_trigger` (slot 0), `col_a` (1), `col_b` (2), the AI column `col_ai` (3), which needs `col_a`, and
-/// references: `col_mail` into `_trigger`, `col_deep` into what `col_guest` finds there.
+/// references: `col_mail` into `_trigger`, `col_deep` into what `col_guest` finds there. The type of `col_b`
+/// is a number, that of `col_mail` a select.
 pub(super) fn project() -> Project {
     let mut table = Table::new();
     for id in ["col_a", "col_b", "col_ai", "col_mail", "col_guest", "col_deep"] {
         table.push_manual(ColumnId::new(id), id);
     }
     for column in &mut table.columns {
+        column.format = format_of(column.id.as_str());
         let follows = match column.id.as_str() {
             "col_ai" => {
                 column.kind = ColumnType::Ai;
@@ -58,6 +61,18 @@ pub(super) fn project() -> Project {
     }
 }
 
+fn format_of(column: &str) -> Option<Format> {
+    let option = |value: &str| SelectOption { value: value.to_owned(), color: None };
+    match column {
+        "col_b" => Some(Format::new(FormatType::Number)),
+        "col_mail" => Some(Format {
+            options: Some(vec![option("b"), option("A"), option("1")]),
+            ..Format::new(FormatType::Select)
+        }),
+        _ => None,
+    }
+}
+
 pub(super) async fn create(store: &dyn Store) -> ProjectId {
     let (project, views, fixes) = (project(), Vec::new(), Vec::new());
     let save =
@@ -79,6 +94,7 @@ pub(super) fn cell() -> impl Strategy<Value = String> {
         ]).prop_map(str::to_owned),
         2 => "-?(0|[1-9][0-9]{0,2})(\\.[0-9]{1,2})?(e[0-2])?",
         1 => "\"[ +-]?[0-9]{1,2}(\\.0)?\"",
+        1 => "\"\\$?[0-9]{1,2}(,[0-9]{3})?( %)?\"",
         2 => "\"20(23|24)-0[4-6]-(0[1-9]|1[0-9])\"",
         1 => "\"2024-05-(09|10|11)T(00|12|23):00(:00)?(Z|\\+02:00|)\"",
         1 => "\\[(1|\"a\"|\"B\"|true|null)(, ?(1\\.0|\"b\"|\"2024-05-10\"))?\\]",
@@ -130,9 +146,14 @@ fn operand(operator: Operator) -> BoxedStrategy<Json> {
     };
     let word = |words: &'static [&'static str]| prop::sample::select(words.to_vec());
     match operator {
-        O::IsEmpty | O::IsNotEmpty | O::IsTrue | O::IsFalse | O::IsStale | O::IsManual => {
-            Just(Json::Null).boxed()
-        }
+        O::IsEmpty
+        | O::IsNotEmpty
+        | O::IsTrue
+        | O::IsFalse
+        | O::IsStale
+        | O::IsManual
+        | O::IsInvalid
+        | O::IsValid => Just(Json::Null).boxed(),
         O::Equals | O::NotEquals => any().boxed(),
         O::In | O::NotIn | O::HasAnyOf | O::HasAllOf | O::HasNoneOf => {
             prop::collection::vec(any(), 0..4).prop_map(Json::Array).boxed()

@@ -2,6 +2,8 @@ import { Anchor, Button, CopyButton, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Cell, Column, Json } from '../../api/types';
 import { displayOf } from '../display/display';
+import { misfitText } from '../formats/format';
+import { isMisfit } from '../formats/reading';
 import { isJson, toPretty } from '../model/values';
 import type { Table } from '../state/useTable';
 import classes from './Json.module.css';
@@ -52,7 +54,7 @@ export function CellValue({ table, column, rowId, cell, onSaved }: Props) {
           </CopyButton>
         )}
       </Group>
-      {isEditing && <ValueEditor value={value} onSave={save} onClose={() => setIsEditing(false)} />}
+      {isEditing && <ValueEditor value={value} format={column.format} onSave={save} onClose={() => setIsEditing(false)} />}
       {!isEditing && isTree && (
         <>
           <Text size="sm" c="dimmed" mb={6}>
@@ -62,6 +64,11 @@ export function CellValue({ table, column, rowId, cell, onSaved }: Props) {
         </>
       )}
       {!isEditing && !isTree && <PlainValue value={value} />}
+      {!isEditing && column.format && isMisfit(value, column.format) && (
+        <Text size="sm" c="orange" mt={6}>
+          {misfitText(column.format)}
+        </Text>
+      )}
     </div>
   );
 }

@@ -3,6 +3,8 @@ import { type RefObject, useEffect, useState } from 'react';
 import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import classes from '../../ui/Note.module.css';
+import { misfitText } from '../formats/format';
+import { isMisfit } from '../formats/reading';
 import { linesIn } from '../grid/canvasText';
 import type { HoveredCell } from '../grid/gridTypes';
 import { ROW_HEIGHTS } from '../grid/rowHeights';
@@ -31,12 +33,12 @@ export function HoverNote({ table, hovered, frame }: Props) {
   useEffect(() => {
     setShown(undefined);
     const isStatus = hovered !== undefined && needsNote(table, hovered);
-    if (!hovered || !(isStatus || isCut(table, hovered))) return;
+    if (!hovered || !(isStatus || misfitIn(table, hovered) || isCut(table, hovered))) return;
     let isOver = false;
     const timer = setTimeout(async () => {
       const cell = await fullCell(table, hovered);
       if (!isOver) setShown({ ...hovered, cell });
-    }, isStatus ? DELAY_MILLISECONDS : PEEK_DELAY_MILLISECONDS);
+    }, isStatus || misfitIn(table, hovered) ? DELAY_MILLISECONDS : PEEK_DELAY_MILLISECONDS);
     const cancel = () => {
       isOver = true;
       clearTimeout(timer);
@@ -57,6 +59,7 @@ export function HoverNote({ table, hovered, frame }: Props) {
   const left = Math.max(8, Math.min(bounds.x + 8, (place?.right ?? window.innerWidth) - 430));
   const isLow = bounds.y + bounds.height / 2 > window.innerHeight * 0.55;
   const isStatus = needsNote(table, shown);
+  const misfit = misfitIn(table, shown);
   return (
     <Paper
       className={classes.note}
@@ -66,6 +69,11 @@ export function HoverNote({ table, hovered, frame }: Props) {
       style={{ left, ...(isLow ? { bottom: window.innerHeight - bounds.y + 4 } : { top: bounds.y + bounds.height + 4 }) }}
     >
       {isCut(table, shown) && <ValuePeek value={cell.value} />}
+      {misfit && (
+        <Text size="sm" mt={isCut(table, shown) ? 8 : 0}>
+          {misfit}
+        </Text>
+      )}
       {isStatus && (
         <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6} mt={isCut(table, shown) ? 8 : 0}>
           {describeCell(cell)}
@@ -105,6 +113,12 @@ function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
   const column = table.columns.find((candidate) => candidate.id === columnId);
   if (!column || !isProcessed(column)) return false;
   return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyResult(cell);
+}
+
+/** What is wrong with a value that does not fit its column's type. */
+function misfitIn(table: Table, { cell, columnId }: HoveredCell): string | undefined {
+  const format = table.columns.find((candidate) => candidate.id === columnId)?.format;
+  return format && isMisfit(cell.value, format) ? misfitText(format) : undefined;
 }
 
 /** Whether the cell shows only part of its value. */

@@ -1,16 +1,19 @@
 import { Button, Group, Text, Textarea } from '@mantine/core';
 import { type KeyboardEvent, useRef, useState } from 'react';
-import type { Json } from '../../api/types';
-import { isJson, parseTyped, toPretty } from '../model/values';
+import type { Format, Json } from '../../api/types';
+import { parseFor } from '../formats/parseTyped';
+import { isJson, toPretty } from '../model/values';
 
 interface Props {
   value: Json;
+  /** The type of the column's values. */
+  format?: Format;
   onSave: (value: Json) => void;
   onClose: () => void;
 }
 
 /** Edits a value in the panel. Leaving the field saves it, as in the grid. */
-export function ValueEditor({ value, onSave, onClose }: Props) {
+export function ValueEditor({ value, format, onSave, onClose }: Props) {
   const [text, setText] = useState(() => toPretty(value));
   const [problem, setProblem] = useState<string>();
   const isOver = useRef(false);
@@ -20,7 +23,7 @@ export function ValueEditor({ value, onSave, onClose }: Props) {
   };
   const save = () => {
     if (isOver.current) return;
-    const next = parseTyped(text, value);
+    const next = parseFor(text, value, format);
     if (isJson(value) && text.trim() !== '' && !isJson(next)) return setProblem('This is not valid JSON.');
     if (text !== toPretty(value)) onSave(next);
     close();

@@ -11,6 +11,7 @@ import { withHeaders } from '../template/tokens';
 import { AdvancedSection } from './AdvancedSection';
 import { ConflictDialog } from './ConflictDialog';
 import { DependencySection } from './DependencySection';
+import { FormatSection } from './FormatSection';
 import { StaleNote } from './StaleNote';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
@@ -73,6 +74,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
           <SaveResult table={table} form={form} />
           {column && !form.isChanged && isProcessed(column) && <StaleNote table={table} column={column} />}
           <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
+          {!column?.trigger && <FormatSection table={table} draft={draft} columns={others} column={column} onChange={change} />}
           {(runs || draft.templateId === 'reference') && (
             <DependencySection columns={table.columns} column={column} draft={draft} onChange={change} />
           )}

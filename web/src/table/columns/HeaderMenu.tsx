@@ -15,6 +15,7 @@ import { toggleCount } from '../views/headerFilters';
 import { openFilters } from '../views/openFilters';
 import { DeletionImpact } from './DeletionImpact';
 import { FreezeItem } from './FreezeItem';
+import { TypeItems } from './TypeItems';
 import type { ColumnActions } from './useColumnActions';
 
 export interface HeaderMenuTarget {
@@ -54,6 +55,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           <Menu.Item leftSection={<Icon name="pencil" />} closeMenuOnClick={false} onClick={() => setDialog('rename')}>
             Rename
           </Menu.Item>
+          {!isInput && <TypeItems table={table} column={column} actions={actions} />}
           {isProcessed(column) && <RunItems projectId={table.project.id} columnId={column.id} onRun={run} />}
           <SortAndFilterItems table={table} column={column} />
           <Menu.Divider />

@@ -1,5 +1,5 @@
 import type { components } from '../../api/schema';
-import type { Column, ColumnCreate, FilterNode, Json, Provider, WaterfallProvider } from '../../api/types';
+import type { Column, ColumnCreate, FilterNode, Format, Json, Provider, WaterfallProvider } from '../../api/types';
 import { guessColumns } from '../model/guessColumns';
 import { templateOf, type TemplateId } from '../model/templates';
 import { completeFilters } from '../views/operators';
@@ -10,6 +10,8 @@ type Schemas = components['schemas'];
 export interface ColumnDraft {
   templateId: TemplateId;
   header: string;
+  /** The type of the values; null if each is shown as what it is. */
+  format: Format | null;
   dependencies: Schemas['Dependency'][];
   aiConfig?: Schemas['AiConfigInput'];
   waterfall?: { providers: WaterfallProvider[]; inputMapping: Record<string, string> };
@@ -26,7 +28,7 @@ export interface ColumnDraft {
 
 export type DraftPart = Partial<ColumnDraft>;
 
-const COMMON = { dependencies: [], runCondition: [], maxAttempts: 5, rateLimit: null, cacheTtlSeconds: 0 };
+const COMMON = { format: null, dependencies: [], runCondition: [], maxAttempts: 5, rateLimit: null, cacheTtlSeconds: 0 };
 
 export const MAPPING_KEYS = ['first_name', 'last_name', 'full_name', 'domain'] as const;
 /** The API's names for the fields of a waterfall. */
@@ -87,6 +89,7 @@ export function draftOf(column: Column): ColumnDraft {
   return {
     templateId: templateOf(column),
     header: column.header,
+    format: column.format ?? null,
     dependencies: column.dependencies,
     ...(column.aiConfig && { aiConfig: column.aiConfig }),
     ...(taskConfig?.waterfallEmail && {
@@ -123,6 +126,7 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
   return {
     templateId,
     header: header.trim(),
+    format: draft.format,
     dependencies: draft.dependencies,
     ...(draft.aiConfig && { aiConfig: draft.aiConfig }),
     ...(waterfall && { taskConfig: { taskType: 'waterfallEmail', waterfallEmail: { waterfallType: 'email', ...waterfall } } }),

@@ -2,8 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import { isWorthShowing } from '../../api/fixes';
 import { projectQuery, viewsQuery } from '../../api/queries';
-import type { Column, ColumnCreate, ColumnPatch, Project } from '../../api/types';
+import type { Column, ColumnCreate, ColumnPatch, Format, Project } from '../../api/types';
 import { notifyError, notifyFixes } from '../../ui/notify';
+import { wholeFormat } from '../formats/wholeFormat';
 import { templateOf } from '../model/templates';
 import { offerRestore } from '../../ui/offerRestore';
 import type { PanelTarget } from '../state/panelTarget';
@@ -18,6 +19,8 @@ export interface ColumnActions {
   reorder: (columnId: string, order: number) => void;
   open: (columnId: string) => void;
   rename: (columnId: string, header: string) => Promise<void>;
+  /** Null takes the type away. */
+  setFormat: (columnId: string, format: Format | null) => Promise<void>;
   hide: (columnId: string) => void;
   remove: (columnId: string) => Promise<void>;
   duplicate: (columnId: string) => Promise<void>;
@@ -50,6 +53,11 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   return {
     open: (columnId) => open({ kind: 'column', columnId }),
     rename: (columnId, header) => patch(columnId, { header }),
+    setFormat: async (columnId, format) => {
+      await patch(columnId, { format: wholeFormat(format) });
+      // Another type may sort and filter otherwise.
+      table.store.refresh();
+    },
     hide: (columnId) => table.views.change(withHidden(table.views.state, columnId, true)),
     move: (from, to) => {
       const column = table.shownColumns[from];
@@ -91,6 +99,7 @@ function copyOf(column: Column): ColumnCreate {
     header: `${column.header} copy`,
     order: column.order + 1,
     dependencies: column.dependencies,
+    ...(column.format && { format: column.format }),
     ...(column.aiConfig && { aiConfig: column.aiConfig }),
     ...(column.taskConfig && { taskConfig: column.taskConfig as ColumnCreate['taskConfig'] }),
     ...(column.apiConfig && { apiConfig: column.apiConfig }),

@@ -75,6 +75,8 @@ export function useColumnForm({ table, column, template, onSaved }: Options) {
     // Keeps what was typed while the request was in flight.
     setEdits((now) => withChange(NO_EDITS, changedSince(sent.changes, now.changes), saved.stored));
     setFixes(saved.appliedFixes.filter(isWorthShowing));
+    // Another type may sort and filter otherwise.
+    if (sent.changes.format !== undefined) table.store.refresh();
     if (isRunAfter) await table.runs.run({ columnIds: [saved.columnId] });
     onSaved(saved.columnId);
   };

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import { projectQuery } from '../../api/queries';
 import type { ColumnCreate, ColumnPatch } from '../../api/types';
+import { wholeFormat } from '../formats/wholeFormat';
 import { type ColumnDraft, draftOf, toBody } from './draft';
 
 interface SavedColumn {
@@ -25,11 +26,11 @@ export function useSaveColumn(projectId: string, columnId: string | undefined) {
     if (columnId === undefined) {
       return data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
     }
-    const { templateId: _, ...patch } = body;
+    const { templateId: _, format, ...patch } = body;
     return data(
       client.PATCH('/v4/projects/{projectId}/columns/{columnId}', {
         params: { path: { projectId, columnId }, ...(tag !== undefined && { header: { 'If-Match': tag } }) },
-        body: patch as ColumnPatch,
+        body: { ...patch, format: wholeFormat(format ?? null) } as ColumnPatch,
       }),
     );
   };

@@ -1,4 +1,4 @@
-import type { Column, Json } from '../../api/types';
+import type { Column, Format, Json } from '../../api/types';
 import { choiceColors } from './chipColors';
 
 /** How a whole column shows its values. A single value says the rest, such as that it is a link. */
@@ -6,6 +6,8 @@ export interface ColumnStyle {
   kind: 'plain' | 'number' | 'checkbox' | 'select';
   /** Large numbers get thousands separators. */
   isGrouped: boolean;
+  /** The type that somebody has chosen. */
+  format?: Format;
   /** Colours of the known choices. */
   colors?: ReadonlyMap<string, number>;
 }
@@ -31,8 +33,9 @@ const CHOICE_REPEATS_MIN = 3;
  * Guesses how a column shows its values, from its header and from sample values. This is the only place that guesses for
  * a whole column; a format that somebody has chosen takes precedence here.
  */
-export function guessStyle(column: Pick<Column, 'header' | 'dataShape'>, samples: readonly Json[]): ColumnStyle {
+export function guessStyle(column: Pick<Column, 'header' | 'dataShape' | 'format'>, samples: readonly Json[]): ColumnStyle {
   const isGrouped = !NAMES_SOMETHING.test(column.header);
+  if (column.format) return { kind: 'plain', isGrouped, format: column.format };
   const filled = samples.filter((value) => value !== null && value !== '');
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
   if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value)))) return { kind: 'number', isGrouped };

@@ -3,21 +3,11 @@ import { toText } from '../model/values';
 import { colorOf } from './chipColors';
 import { type ColumnStyle, PLAIN } from './columnStyle';
 import { dateText } from './dates';
+import type { Chip, Display } from './shown';
 import { isWebAddress, shortAddress, summarize, titleOf } from './summary';
+import { typedDisplay } from './typedDisplay';
 
-export interface Chip {
-  label: string;
-  /** A place in the palette; undefined for a neutral chip. */
-  color?: number;
-}
-
-/** What a cell shows of a value. `text` is the same in words, for screen readers. */
-export type Display =
-  | { kind: 'text' | 'number' | 'date' | 'email'; text: string }
-  | { kind: 'checkbox'; text: string; isChecked: boolean }
-  | { kind: 'link'; text: string; url: string; isImage: boolean }
-  | { kind: 'chips'; text: string; chips: Chip[] }
-  | { kind: 'fields'; text: string; title: string; details: string };
+export type { Chip, Display } from './shown';
 
 /** Longer lists show a count and their first items. */
 const CHIPS_MAX = 12;
@@ -33,6 +23,8 @@ const TEXTS_MAX = 2_000;
 
 /** What a cell shows of a value. A value that does not fit the column's style is shown as what it is. */
 export function displayOf(value: Json | undefined, style: ColumnStyle = PLAIN): Display {
+  const typed = style.format && typedDisplay(value ?? null, style.format);
+  if (typed) return typed;
   if (value === null || value === undefined) return { kind: 'text', text: '' };
   if (typeof value === 'object') return ofObject(value);
   if (typeof value === 'boolean') return checkbox(value);

@@ -1,4 +1,4 @@
-import { parseTyped } from '../model/values';
+import { parseFor } from '../formats/parseTyped';
 import type { CellWrite } from '../rows/editor';
 import type { Block } from '../rows/pasteBlock';
 import { isFiltered } from '../rows/rowQuery';
@@ -21,10 +21,11 @@ export async function pasteInto(
   }
   const endRow = plan.writes.reduce((most, { rowIndex }) => Math.max(most, rowIndex + 1), target.firstRow);
   const rows = await store.rowsBetween(target.firstRow, Math.min(rowCount, endRow));
+  const formats = new Map(table.columns.map(({ id, format }) => [id, format] as const));
   const writes = plan.writes.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
     const row = rows[rowIndex - target.firstRow];
     const before = row?.cells[columnId];
-    return row ? [{ rowId: row.id, columnId, value: parseTyped(text, before?.value ?? null), before }] : [];
+    return row ? [{ rowId: row.id, columnId, value: parseFor(text, before?.value ?? null, formats.get(columnId)), before }] : [];
   });
   const isDone = await editor.change(writes, plan.added.map(addedRow), options);
   return isDone ? plan.leftOut : undefined;

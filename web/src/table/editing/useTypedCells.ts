@@ -1,8 +1,8 @@
 import type { Json } from '../../api/types';
 import { pluralize } from '../../ui/format';
 import { notify, notifyError } from '../../ui/notify';
+import { parseFor } from '../formats/parseTyped';
 import type { TypedCell } from '../grid/gridTypes';
-import { parseTyped } from '../model/values';
 import type { CellWrite } from '../rows/editor';
 import type { Table } from '../state/useTable';
 import { findEditConflicts, notifyConflicts } from './editConflicts';
@@ -19,24 +19,25 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
   const { store, editor } = table;
   const total = store.total ?? 0;
   const followers = new Set(table.columns.filter((column) => column.type === 'reference').map((column) => column.id));
+  const formats = new Map(table.columns.map(({ id, format }) => [id, format] as const));
   const added = new Map<number, Record<string, Json>>();
   const inside: TypedCell[] = [];
   for (const cell of cells) {
     if (followers.has(cell.columnId)) continue;
     if (!cell.isNew && (cell.row || cell.rowIndex < total)) inside.push(cell);
-    else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: cell.text });
+    else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: parseFor(cell.text, null, formats.get(cell.columnId)) });
   }
   const rowAt = await reach(table, inside);
   if (!rowAt) return notify(`That is more than ${pluralize(ROWS_MAX, 'row')} at once. Select fewer.`);
   const crossed = findEditConflicts(inside, store);
   const writes = inside.flatMap(({ rowIndex, columnId, text, row: opened }): CellWrite[] => {
     if (opened) {
-      const value = parseTyped(text, opened.before.value);
+      const value = parseFor(text, opened.before.value, formats.get(columnId));
       return [{ rowId: opened.id, columnId, value, before: crossed.get(opened.id)?.cell ?? opened.before }];
     }
     const row = rowAt(rowIndex);
     const before = row?.cells[columnId];
-    return row ? [{ rowId: row.id, columnId, value: parseTyped(text, before?.value ?? null), before }] : [];
+    return row ? [{ rowId: row.id, columnId, value: parseFor(text, before?.value ?? null, formats.get(columnId)), before }] : [];
   });
   // A fill that reaches into the empty row at the end must not add a row.
   const isDone = await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);

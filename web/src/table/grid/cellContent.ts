@@ -1,5 +1,5 @@
 import { type CustomCell, GridCellKind, type LoadingCell } from '@glideapps/glide-data-grid';
-import type { Cell, Column } from '../../api/types';
+import type { Cell, Column, Format } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { ColumnStyle } from '../display/columnStyle';
 import { type Display, displayOf } from '../display/display';
@@ -10,6 +10,8 @@ import { toText } from '../model/values';
 export interface CellData {
   kind: 'rowmill';
   cell: Cell;
+  /** The type of the column's values. */
+  format?: Format;
   /** What is drawn of the value. */
   display: Display;
   /** Filled by the service. */
@@ -49,7 +51,7 @@ export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId, s
     readonly: column.type === 'reference',
     // Screen readers read the same text as is drawn.
     copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : display.text,
-    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(hint && { hint }), ...(rowId && { rowId }) },
+    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(column.format && { format: column.format }), ...(hint && { hint }), ...(rowId && { rowId }) },
   };
 }
 

@@ -7,6 +7,7 @@ import { actionOf, isRowmillCell, type RowmillCell } from './cellContent';
 import { CellEditor } from './CellEditor';
 import { drawDisplay, drawText } from './drawDisplay';
 import type { CellColors } from './gridTheme';
+import { typedEditor } from './typedEditors';
 
 type Args = DrawArgs<RowmillCell>;
 
@@ -20,7 +21,7 @@ export function cellRenderer(colors: CellColors): CustomRenderer<RowmillCell> {
     draw: (args) => draw(args, colors),
     measure: (ctx, cell, theme) =>
       Math.min(420, ctx.measureText(drawnLine(cell.data.display).slice(0, MEASURED_MAX)).width + theme.cellHorizontalPadding * 2 + 18),
-    provideEditor: () => ({ editor: CellEditor, disablePadding: true, styleOverride: { overflow: 'hidden' } }),
+    provideEditor: (cell) => ({ editor: typedEditor(cell) ?? CellEditor, disablePadding: true, styleOverride: { overflow: 'hidden' } }),
     onDelete: (cell) => ({ ...cell, data: { ...cell.data, text: '' } }),
     onPaste: (text, data) => ({ ...data, text }),
   };
@@ -48,13 +49,15 @@ function draw(args: Args, colors: CellColors): void {
   }
   if (hint) return words(args, hint, colors.quiet, 0);
   if (cell.value === null && cell.status === 'completed') return words(args, 'Nothing found', colors.quiet, 0);
-  const marks = (cell.stale ? 1 : 0) + (cell.manual ? 1 : 0);
+  const isMisfit = 'misfit' in display && display.misfit !== undefined;
+  const marks = (cell.stale ? 1 : 0) + (cell.manual ? 1 : 0) + (isMisfit ? 1 : 0);
   const action = args.hoverAmount > 0.05 ? actionOf(args.cell.data) : undefined;
   const hasButton = action === 'open' || action === 'copy';
   drawDisplay(args, display, colors, Math.max(marks * 16, hasButton ? ACTION_WIDTH - 8 : 0));
   if (hasButton) return actionButton(args, colors, action);
   if (cell.stale) corner(args, colors.stale, 0, 'stale');
   if (cell.manual) corner(args, colors.manual, cell.stale ? 1 : 0, 'manual');
+  if (isMisfit) corner(args, colors.stale, marks - 1, 'misfit');
   if (cell.status === 'idle' && cell.value === null && isProcessed) runButton(args, colors);
 }
 
@@ -109,8 +112,8 @@ function dash(args: Args, color: string): void {
   stroke(args.ctx, color, 1.6);
 }
 
-/** Mark at the right: a dot for an outdated cell, a pencil for a manual edit. */
-function corner(args: Args, color: string, place: number, kind: 'stale' | 'manual'): void {
+/** Mark at the right: a dot for an outdated cell, a pencil for a manual edit, a triangle for a value that does not fit. */
+function corner(args: Args, color: string, place: number, kind: 'stale' | 'manual' | 'misfit'): void {
   const { ctx, rect } = args;
   const x = rect.x + rect.width - 12 - place * 16;
   const y = firstLine(args);
@@ -120,12 +123,25 @@ function corner(args: Args, color: string, place: number, kind: 'stale' | 'manua
     stroke(ctx, color, 1.6);
     return;
   }
+  if (kind === 'misfit') return triangle(ctx, color, x, y);
   ctx.moveTo(x - 4, y + 4);
   ctx.lineTo(x - 3, y + 0.5);
   ctx.lineTo(x + 2.5, y - 5);
   ctx.lineTo(x + 4.5, y - 3);
   ctx.lineTo(x - 1, y + 2.5);
   ctx.closePath();
+  stroke(ctx, color, 1.3);
+}
+
+function triangle(ctx: CanvasRenderingContext2D, color: string, x: number, y: number): void {
+  ctx.moveTo(x, y - 5);
+  ctx.lineTo(x + 5.5, y + 4.5);
+  ctx.lineTo(x - 5.5, y + 4.5);
+  ctx.closePath();
+  ctx.moveTo(x, y - 1.5);
+  ctx.lineTo(x, y + 1);
+  ctx.moveTo(x, y + 2.9);
+  ctx.lineTo(x, y + 3);
   stroke(ctx, color, 1.3);
 }
 

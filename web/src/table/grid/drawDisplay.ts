@@ -15,6 +15,8 @@ export function drawDisplay(args: Args, display: Display, colors: CellColors, ri
       return drawNumber(args, display.text, right);
     case 'checkbox':
       return drawCheckbox(args, display.isChecked, colors);
+    case 'rating':
+      return drawRating(args, display, colors);
     case 'chips':
       return drawChips(args, display.chips, colors, right);
     case 'fields':
@@ -71,6 +73,30 @@ function drawCheckbox({ ctx, rect, theme }: Args, isChecked: boolean, colors: Ce
   ctx.lineWidth = 1.8;
   ctx.lineCap = 'round';
   ctx.stroke();
+}
+
+/** A star on a 24 by 24 grid. */
+const STAR = 'M12 3.500l2.600 5.400l5.900.8l-4.300 4.100l1 5.900L12 16.900l-5.200 2.800l1-5.900L3.500 9.700l5.900-.8z';
+const STAR_WIDTH = 17;
+
+/** Draws stars, as many filled as the rating has. If they do not fit, the rating in words. */
+function drawRating({ ctx, rect, theme }: Args, { rating, max, text }: { rating: number; max: number; text: string }, colors: CellColors): void {
+  if (max * STAR_WIDTH > rect.width - theme.cellHorizontalPadding * 2) return drawText({ ctx, rect, theme }, text, theme.textDark);
+  const star = new Path2D(STAR);
+  for (let place = 0; place < max; place += 1) {
+    ctx.save();
+    ctx.translate(rect.x + theme.cellHorizontalPadding + place * STAR_WIDTH, firstLine({ rect }) - 8);
+    ctx.scale(0.66, 0.66);
+    if (place < rating) {
+      ctx.fillStyle = colors.star;
+      ctx.fill(star);
+    } else {
+      ctx.strokeStyle = colors.queued;
+      ctx.lineWidth = 1.6;
+      ctx.stroke(star);
+    }
+    ctx.restore();
+  }
 }
 
 const CHIP = { height: 20, padding: 7, gap: 4, lineHeight: 24, widthMax: 180, moreWidth: 34 };

@@ -12,6 +12,8 @@ export interface CellColors {
   stale: string;
   manual: string;
   quiet: string;
+  /** A filled star of a rating. */
+  star: string;
   /** A neutral chip, and the chips of choices. */
   chip: ChipColor;
   chips: readonly ChipColor[];
@@ -26,6 +28,7 @@ export const CELL_COLORS: Record<Scheme, CellColors> = {
     error: '#c92a2a',
     stale: '#b35c00',
     manual: '#4263eb',
+    star: '#d98e00',
     quiet: '#6b7480',
     chip: { background: '#eff0f1', text: '#353c46' },
     chips: [
@@ -45,6 +48,7 @@ export const CELL_COLORS: Record<Scheme, CellColors> = {
     error: '#ff8787',
     stale: '#ffb347',
     manual: '#91a7ff',
+    star: '#f0b429',
     quiet: '#98a0ad',
     chip: { background: '#272d37', text: '#d5d9e0' },
     chips: [

@@ -1,7 +1,7 @@
 import type { SpriteMap } from '@glideapps/glide-data-grid';
 import { type IconName, ICON_PATHS } from '../../ui/iconPaths';
 
-const USED: IconName[] = ['table', 'text', 'spark', 'braces', 'mail', 'globe', 'plug', 'link', 'hash', 'checkbox', 'list', 'calendar', 'external'];
+const USED: IconName[] = ['table', 'text', 'spark', 'braces', 'mail', 'globe', 'plug', 'link', 'hash', 'checkbox', 'list', 'calendar', 'external', 'lines', 'coin', 'percent', 'phone', 'star'];
 
 /** The page's icons for the grid's canvas. */
 export const HEADER_ICONS: SpriteMap = Object.fromEntries(

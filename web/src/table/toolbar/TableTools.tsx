@@ -32,7 +32,7 @@ export function TableTools({ table, onConfigure, onReorder, onImport, onTrash }:
         <Suspense>
           <FilterBuilder
             columns={table.columns}
-            kindOf={(columnId) => kindOf(table.store.sampleOf(columnId))}
+            kindOf={(columnId) => kindOf(table.store.sampleOf(columnId), table.columns.find(({ id }) => id === columnId)?.format)}
             filters={state.filters}
             onChange={(next) => change({ ...state, filters: next })}
           />

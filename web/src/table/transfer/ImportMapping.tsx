@@ -1,8 +1,13 @@
 import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { Column } from '../../api/types';
+import type { Column, Format, FormatType } from '../../api/types';
 import { formatNumber } from '../../ui/format';
+import { Icon } from '../../ui/Icon';
 import { PreviewTable } from '../../ui/PreviewTable';
+import { PLAIN } from '../display/columnStyle';
+import { displayOf } from '../display/display';
+import { misfitText, TYPE_CHOICES, TYPES } from '../formats/format';
+import { isMisfit } from '../formats/reading';
 import { isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
 import type { Preview } from './preview';
@@ -40,6 +45,7 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
         heads={isWider ? [...heads, <TooMany key="more" />] : heads}
         rows={shown}
         columnWidth={170}
+        shown={(text, column) => shownAs(text, mapping.formatAt(column))}
         isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || mapping.isSkipped(column)}
       />
       <Select
@@ -139,8 +145,41 @@ function TargetSelect({ mapping, place, targets }: TargetProps) {
         data={[...(mapping.suggest(place) === FOLLOWS ? fixed : free), { group: 'Table columns', items: targets }]}
         onChange={(columnId) => columnId && mapping.setTarget(place, columnId)}
       />
+      {mapping.isTyped(place) && <TypeSelect mapping={mapping} place={place} name={name} />}
     </div>
   );
+}
+
+interface TypeProps {
+  mapping: ImportMappingState;
+  place: number;
+  name: string | undefined;
+}
+
+/** The type of a new column's values: guessed, until somebody chooses another. */
+function TypeSelect({ mapping, place, name }: TypeProps) {
+  const guessed = mapping.guessAt(place)?.type;
+  return (
+    <Select
+      size="xs"
+      mt={4}
+      aria-label={`Type of ${name || `column ${place + 1}`}`}
+      value={mapping.formatAt(place)?.type ?? 'none'}
+      allowDeselect={false}
+      maxDropdownHeight={320}
+      leftSection={<Icon name={TYPES[mapping.formatAt(place)?.type ?? 'text'].icon} size={14} />}
+      data={[{ value: 'none', label: 'Automatic' }, ...TYPE_CHOICES.map(({ value, label }) => ({ value, label: value === guessed ? `${label} (guessed)` : label }))]}
+      onChange={(type) => type && mapping.setType(place, type as FormatType | 'none')}
+    />
+  );
+}
+
+/** A value as the column will show it; one that does not fit is marked. */
+function shownAs(text: string, format: Format | undefined): { text: string; problem?: string } {
+  if (!format || text === '') return { text };
+  if (isMisfit(text, format)) return { text, problem: misfitText(format) };
+  const { kind, text: shown } = displayOf(text, { ...PLAIN, format });
+  return { text: kind === 'link' || kind === 'email' || kind === 'rating' ? text : shown };
 }
 
 /** Warns before the import that the service will reject rows with more cells than the first line. */

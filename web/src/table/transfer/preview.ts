@@ -11,6 +11,8 @@ export interface Preview {
   isCsv: boolean;
   delimiter: string;
   rows: string[][];
+  /** More rows than are shown, for guessing types. */
+  samples: string[][];
   /** Whether cells start with the apostrophe that our export puts before formulas. */
   hasMarks: boolean;
   /** Rows with more cells than the first line, among the lines that were read. */
@@ -21,6 +23,7 @@ export interface Preview {
 
 const SAMPLE_BYTES = 128 * 1024;
 const ROWS_MAX = 6;
+const SAMPLE_ROWS_MAX = 301;
 /** Number of rows to check for apostrophes and for too many cells. */
 const LOOKED_AT_MAX = 1000;
 
@@ -32,7 +35,10 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
   const isWhole = file.size <= SAMPLE_BYTES;
   const text = new TextDecoder(encoding).decode(head, { stream: !isWhole });
   const known = { file, encoding };
-  if (isJsonLines(file)) return { ...known, isCsv: false, delimiter: ',', rows: sampleJsonLines(text), hasMarks: false, wideRows: 0, linesLookedAt: 0, isAllLookedAt: false };
+  if (isJsonLines(file)) {
+    const samples = sampleJsonLines(text);
+    return { ...known, isCsv: false, delimiter: ',', rows: samples.slice(0, ROWS_MAX), samples, hasMarks: false, wideRows: 0, linesLookedAt: 0, isAllLookedAt: false };
+  }
   const { rows, delimiter } = sampleCsv(text, LOOKED_AT_MAX, isWhole);
   if (rows.length === 0) throw new Error('No row could be read from this file. Is it a CSV file?');
   const width = rows[0]?.length ?? 0;
@@ -41,6 +47,7 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
     isCsv: true,
     delimiter,
     rows: rows.slice(0, ROWS_MAX),
+    samples: rows.slice(0, SAMPLE_ROWS_MAX),
     hasMarks: rows.some((row) => row.some(isEscapedFormula)),
     wideRows: rows.filter((row) => isTooWide(row, width)).length,
     linesLookedAt: rows.length,
@@ -51,7 +58,7 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
 function sampleJsonLines(text: string): string[][] {
   const objects = text
     .split('\n')
-    .slice(0, ROWS_MAX)
+    .slice(0, SAMPLE_ROWS_MAX)
     .flatMap((line): Record<string, Json>[] => {
       try {
         const value = JSON.parse(line) as Json;

@@ -1,6 +1,6 @@
 import { prefix } from '../../api/base';
 import { toApiError, unreachable } from '../../api/error';
-import type { ImportResult } from '../../api/types';
+import type { Format, ImportResult } from '../../api/types';
 import { asUtf8 } from './encoding';
 import { isJsonLines, type Preview } from './preview';
 
@@ -9,7 +9,9 @@ export interface ImportOptions {
   mapping: Record<string, string | null>;
   matchOn?: string;
   /** A column to rename, with its new header. */
-  renamed?: { columnId: string; header: string };
+  renamed?: { columnId: string; header: string; format?: Format };
+  /** The types of new columns, by field. */
+  formats: Record<string, Format>;
   /** Whether to remove apostrophes before formulas. */
   isUnmarked: boolean;
 }
@@ -38,6 +40,7 @@ export function uploadFile(
     formulas: options.isUnmarked ? 'neutralize' : 'keep',
   });
   if (Object.keys(options.mapping).length > 0) params.set('mapping', JSON.stringify(options.mapping));
+  if (Object.keys(options.formats).length > 0) params.set('formats', JSON.stringify(options.formats));
   if (options.matchOn) params.set('matchOn', options.matchOn);
   if (file.size > BACKGROUND_BYTES) params.set('async', 'true');
   const stopping = new AbortController();

@@ -80,6 +80,6 @@ function failure({ error, importedCount }: ImportJob): string {
   return `${withoutLimitNames(error?.error ?? 'The reason is not known')}.${kept}`;
 }
 
-async function rename(projectId: string, { columnId, header }: NonNullable<ImportOptions['renamed']>): Promise<void> {
-  await data(client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } }, body: { header } }));
+async function rename(projectId: string, { columnId, ...body }: NonNullable<ImportOptions['renamed']>): Promise<void> {
+  await data(client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } }, body }));
 }

@@ -1,10 +1,12 @@
-import { useState } from 'react';
-import type { Column } from '../../api/types';
+import { useMemo, useState } from 'react';
+import type { Column, Format, FormatType } from '../../api/types';
+import { formatOf } from '../formats/options';
 import { fieldNames } from './csv';
 import { unescapeFormula } from './formulas';
 import type { Preview } from './preview';
 import { FOLLOWS, LEFT_OUT, NEW, suggested } from './targets';
 import type { ImportOptions } from './upload';
+import { useFormatGuesses } from './useFormatGuesses';
 
 const HEADER_LENGTH_MAX = 255;
 
@@ -16,8 +18,10 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
   const [isUnmarked, setIsUnmarked] = useState(true);
   const [chosen, setChosen] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
+  const [types, setTypes] = useState<Record<number, FormatType | 'none'>>({});
 
-  const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unescapeFormula)) : preview.rows;
+  const unmarked = (lines: string[][]) => (isUnmarked && preview.hasMarks ? lines.map((row) => row.map(unescapeFormula)) : lines);
+  const rows = unmarked(preview.rows);
   // The first line sets the width: the service rejects rows that have more cells.
   const width = rows[0]?.length ?? 0;
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
@@ -27,11 +31,28 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
   const isSkipped = (place: number) => target(place) === LEFT_OUT || target(place) === FOLLOWS;
   const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT && id !== FOLLOWS);
 
+  const samples = useMemo(() => unmarked(preview.samples).slice(hasHeader ? 1 : 0), [preview, isUnmarked, hasHeader]);
+  const guesses = useFormatGuesses(names, samples);
+  const isTyped = (place: number) => target(place) === NEW || target(place) === unnamed?.id;
+  /** The type of a column that the import makes, or names: chosen, or else guessed. */
+  const formatAt = (place: number): Format | undefined => {
+    const chosenType = types[place];
+    const guessed = guesses[place];
+    if (!isTyped(place) || chosenType === 'none') return undefined;
+    if (chosenType === undefined || chosenType === guessed?.type) return guessed;
+    return formatOf(chosenType, samples.map((row) => row[place] ?? ''));
+  };
+  const keys = () => (hasHeader ? fieldNames(names) : names.map((_, place) => String(place)));
+  const formats = (): ImportOptions['formats'] => {
+    const entries = keys().map((key, place) => (target(place) === NEW ? ([key, formatAt(place)] as const) : undefined));
+    return Object.fromEntries(entries.flatMap((entry) => (entry?.[1] ? [[entry[0], entry[1]]] : [])));
+  };
+
   /** Target by field of the file; null skips a field, and a field without an entry becomes a new column. */
   const mapping = (): ImportOptions['mapping'] => {
-    const keys = hasHeader ? fieldNames(names) : names.map((_, place) => String(place));
+    const fields = keys();
     const entries = names.map((name, place): [string, string | null] | undefined => {
-      const key = keys[place] ?? name;
+      const key = fields[place] ?? name;
       if (isSkipped(place)) return [key, null];
       return target(place) === NEW ? undefined : [key, target(place)];
     });
@@ -41,12 +62,14 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
   /** An unnamed column takes the name of the field it is filled from. */
   const renamed = (): ImportOptions['renamed'] => {
     const source = unnamed && hasHeader ? names.findIndex((name, place) => name.trim() !== '' && target(place) === unnamed.id) : -1;
-    return unnamed && source >= 0 ? { columnId: unnamed.id, header: (names[source] ?? '').trim().slice(0, HEADER_LENGTH_MAX) } : undefined;
+    if (!unnamed || source < 0) return undefined;
+    const format = formatAt(source);
+    return { columnId: unnamed.id, header: (names[source] ?? '').trim().slice(0, HEADER_LENGTH_MAX), ...(format && { format }) };
   };
 
   const options = (): ImportOptions => {
     const rename = renamed();
-    return { header: hasHeader, isUnmarked, mapping: mapping(), ...(matchOn && { matchOn }), ...(rename && { renamed: rename }) };
+    return { header: hasHeader, isUnmarked, mapping: mapping(), formats: formats(), ...(matchOn && { matchOn }), ...(rename && { renamed: rename }) };
   };
 
   return {
@@ -62,6 +85,10 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
     body: hasHeader ? rows.slice(1) : rows,
     suggest,
     target,
+    isTyped,
+    formatAt,
+    guessAt: (place: number) => guesses[place],
+    setType: (place: number, type: FormatType | 'none') => setTypes({ ...types, [place]: type }),
     setTarget: (place: number, columnId: string) => setChosen({ ...chosen, [place]: columnId }),
     isSkipped,
     isUsed: (columnId: string) => used.includes(columnId),

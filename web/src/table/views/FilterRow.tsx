@@ -64,7 +64,11 @@ export function FilterRow({ columns, kindOf, filter, onChange, onRemove }: Props
           operator={draft.operator}
           onChoose={(id) => change(withOperator(draft, id))}
         />
-        <FilterValue filter={draft} onChange={(value) => change({ ...draft, value })} />
+        <FilterValue
+          filter={draft}
+          options={columns.find(({ id }) => id === draft.columnId)?.format?.options?.map(({ value }) => value)}
+          onChange={(value) => change({ ...draft, value })}
+        />
         <ActionIcon variant="subtle" color="gray" aria-label="Remove this condition" onClick={onRemove}>
           <Icon name="close" size={16} />
         </ActionIcon>

@@ -37,8 +37,15 @@ const PERIODS = [
   { value: 'thisYear', label: 'this year' },
 ];
 
+interface Props {
+  filter: Filter;
+  /** The options of the column, if it is a select. */
+  options?: readonly string[] | undefined;
+  onChange: (value: Json) => void;
+}
+
 /** Input for the value a condition compares with. */
-export function FilterValue({ filter, onChange }: { filter: Filter; onChange: (value: Json) => void }) {
+export function FilterValue({ filter, options = [], onChange }: Props) {
   const { value } = filter;
   const common = { size: 'xs', flex: '1 1 120px', miw: 110, 'aria-label': 'Value' } as const;
   const inside = { withinPortal: false };
@@ -47,7 +54,7 @@ export function FilterValue({ filter, onChange }: { filter: Filter; onChange: (v
     case 'none':
       return <span style={{ flex: '1 1 120px' }} />;
     case 'list':
-      return <TagsInput {...common} value={list} onChange={onChange} placeholder={list.length ? '' : 'Type, then Enter'} comboboxProps={inside} />;
+      return <TagsInput {...common} data={[...options]} value={list} onChange={onChange} placeholder={list.length ? '' : 'Type, then Enter'} comboboxProps={inside} />;
     case 'number':
       return <NumberInput {...common} value={typeof value === 'number' ? value : ''} placeholder="Number" onChange={(next) => onChange(next === '' ? null : Number(next))} />;
     case 'range':
@@ -63,6 +70,9 @@ export function FilterValue({ filter, onChange }: { filter: Filter; onChange: (v
     case 'codes':
       return <MultiSelect {...common} data={CODES} value={list} comboboxProps={inside} onChange={onChange} />;
     default:
+      if (options.length > 0 && (filter.operator === 'equals' || filter.operator === 'notEquals')) {
+        return <Select {...common} data={[...options]} value={typeof value === 'string' && value ? value : null} placeholder="Option" searchable comboboxProps={inside} onChange={(next) => onChange(next ?? '')} />;
+      }
       return <TextInput {...common} value={String(value ?? '')} placeholder="Value" onChange={(event) => onChange(event.currentTarget.value)} />;
   }
 }

@@ -1,14 +1,28 @@
-import type { Column, Json } from '../../api/types';
+import type { Column, Format, FormatType, Json } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { OPERATORS, type Operator } from './operators';
 
 /** The usual kind of value in a column. */
-export type Kind = 'text' | 'number' | 'date' | 'boolean' | 'list' | 'json';
+export type Kind = 'text' | 'number' | 'date' | 'boolean' | 'choice' | 'list' | 'json';
 
 const DATE = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}|$)/;
 
-/** Guesses the kind from sample values; text if they do not agree. */
-export function kindOf(values: readonly Json[]): Kind {
+const KINDS: Partial<Record<FormatType, Kind>> = {
+  number: 'number',
+  currency: 'number',
+  percent: 'number',
+  rating: 'number',
+  date: 'date',
+  dateTime: 'date',
+  checkbox: 'boolean',
+  select: 'choice',
+  multiSelect: 'list',
+  json: 'json',
+};
+
+/** The kind of a column with a type; else guessed from sample values, text if they do not agree. */
+export function kindOf(values: readonly Json[], format?: Format): Kind {
+  if (format) return KINDS[format.type] ?? 'text';
   const filled = values.filter((value) => value !== null && value !== '');
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
   if (areAll((value) => typeof value === 'boolean')) return 'boolean';
@@ -25,6 +39,7 @@ const LIKELY: Record<Kind, GroupName[]> = {
   number: ['Numbers', 'Any value'],
   date: ['Dates', 'Any value'],
   boolean: ['Yes or no', 'Any value'],
+  choice: ['Any value', 'Text'],
   list: ['Lists', 'Any value'],
   json: ['Text', 'Any value'],
 };

@@ -22,6 +22,8 @@ export const OPERATORS: readonly Operator[] = [
   { id: 'notIn', label: 'is none of', value: 'list', group: 'Any value' },
   { id: 'isEmpty', label: 'is empty', value: 'none', group: 'Any value' },
   { id: 'isNotEmpty', label: 'is not empty', value: 'none', group: 'Any value' },
+  { id: 'isInvalid', label: 'does not fit the type', value: 'none', group: 'Any value' },
+  { id: 'isValid', label: 'fits the type', value: 'none', group: 'Any value' },
   { id: 'greaterThan', label: 'is more than', value: 'number', group: 'Numbers' },
   { id: 'greaterThanOrEqual', label: 'is at least', value: 'number', group: 'Numbers' },
   { id: 'lessThan', label: 'is less than', value: 'number', group: 'Numbers' },

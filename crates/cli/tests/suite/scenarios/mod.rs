@@ -9,6 +9,7 @@ mod backups;
 mod cells;
 mod client;
 mod client_tail;
+mod column_types;
 mod columns;
 mod commands;
 mod connections;
@@ -178,6 +179,7 @@ const ALL: &[&[Scenario]] = &[
     documentation::SHARED,
     projects::SHARED,
     columns::SHARED,
+    column_types::SHARED,
     corrections::SHARED,
     rows::SHARED,
     matching::SHARED,

@@ -4,6 +4,7 @@ mod document;
 mod operators;
 mod reading;
 mod states;
+mod types;
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};

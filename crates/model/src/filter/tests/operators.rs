@@ -43,7 +43,7 @@ fn check_both(operator: &str, negation: &str, value: &Json, expected: &[&'static
 
 #[test]
 fn every_operator_is_tested_on_every_kind_of_value() {
-    let source = concat!(include_str!("operators.rs"), include_str!("states.rs"));
+    let source = concat!(include_str!("operators.rs"), include_str!("states.rs"), include_str!("types.rs"));
     let untested: BTreeSet<&str> = Operator::ALL
         .map(Operator::word)
         .into_iter()

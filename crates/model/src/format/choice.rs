@@ -1,0 +1,61 @@
+//! Values that are one of a few: yes or no, options.
+
+use std::borrow::Cow;
+
+use super::definition::{Format, SelectOption};
+use crate::value::{Value, elements, fold};
+
+/// What a text says as a checkbox.
+pub(super) fn truth(text: &str) -> Option<bool> {
+    match fold(text.trim()).as_ref() {
+        "true" | "yes" | "y" | "on" | "1" | "✓" | "✔" | "☑" => Some(true),
+        "false" | "no" | "n" | "off" | "0" | "✗" | "✘" | "☐" => Some(false),
+        _ => None,
+    }
+}
+
+impl Format {
+    /// The place of the option that a text names, without regard to case and outer blanks.
+    pub(super) fn option_place(&self, text: &str) -> Option<usize> {
+        let wanted = fold(text.trim());
+        self.options().iter().position(|option| fold(&option.value) == wanted)
+    }
+
+    /// A scalar as the option it names, as text.
+    pub(super) fn option_named<'a>(&'a self, value: &Value<'a>) -> Option<Cow<'a, str>> {
+        let text = scalar(value)?;
+        if self.options().is_empty() {
+            return Some(text);
+        }
+        let place = self.option_place(&text)?;
+        self.options().get(place).map(|SelectOption { value, .. }| Cow::Borrowed(value.as_str()))
+    }
+
+    /// Several options: those of an array, or of a text with commas or semicolons between them.
+    pub(super) fn options_named(&self, raw: &str) -> Option<Vec<String>> {
+        match Value::parse(raw) {
+            Value::Array(raw) => {
+                let named = elements(raw).into_iter().map(|raw| {
+                    let value = Value::parse(raw);
+                    self.option_named(&value).map(Cow::into_owned)
+                });
+                named.collect()
+            }
+            value => {
+                if let Some(whole) = self.option_named(&value)
+                    && !self.options().is_empty()
+                {
+                    return Some(vec![whole.into_owned()]);
+                }
+                let text = scalar(&value)?;
+                let parts = text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
+                parts.map(|part| self.option_named(&Value::Text(part.into())).map(Cow::into_owned)).collect()
+            }
+        }
+    }
+}
+
+/// The text of a value that is neither an array nor an object.
+pub(super) fn scalar<'a>(value: &Value<'a>) -> Option<Cow<'a, str>> {
+    (!matches!(value, Value::Array(_) | Value::Object(_))).then(|| value.text())
+}
