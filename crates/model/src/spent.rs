@@ -31,6 +31,15 @@ impl Amount {
         }
     }
 
+    /// In thousand-millionths, as it is stored.
+    pub fn parts(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
+    }
+
+    pub fn of_parts(parts: i64) -> Self {
+        Self(u64::try_from(parts).unwrap_or_default())
+    }
+
     pub fn number(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "fifteen digits are plenty")]
         let parts = self.0 as f64;
@@ -42,9 +51,12 @@ impl Amount {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// US dollars.
+    /// US dollars, as providers told them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Amount>,
+    /// US dollars: what was told, else what it comes to by the price list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd: Option<Amount>,
     /// A provider's own credits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<Amount>,
@@ -72,6 +84,7 @@ impl Usage {
 }
 
 const COST: &str = "cost";
+const USD: &str = "usd";
 const CREDITS: &str = "credits";
 const TRIED: &str = "tried";
 /// Whoever names more for one answer is mistaken.
@@ -81,7 +94,7 @@ const INPUT_TOKENS: &str = "inputTokens";
 const OUTPUT_TOKENS: &str = "outputTokens";
 
 impl Spent {
-    pub const NOTHING: Self = Self { cost: None, credits: None, usage: Usage::NONE };
+    pub const NOTHING: Self = Self { cost: None, usd: None, credits: None, usage: Usage::NONE };
 
     pub fn cost(amount: Option<Amount>) -> Self {
         Self { cost: amount, ..Self::NOTHING }
@@ -101,6 +114,7 @@ impl Spent {
         };
         Self {
             cost: meta.get(COST).and_then(Amount::read),
+            usd: meta.get(USD).and_then(Amount::read),
             credits: meta.get(CREDITS).and_then(Amount::read),
             usage: Usage {
                 attempts: u64::from(!is_cached),
@@ -111,7 +125,7 @@ impl Spent {
     }
 
     pub fn note(self, meta: &mut Meta) {
-        for (name, amount) in [(COST, self.cost), (CREDITS, self.credits)] {
+        for (name, amount) in [(COST, self.cost), (USD, self.usd), (CREDITS, self.credits)] {
             if let Some(amount) = amount {
                 meta.insert(name.to_owned(), amount.number().into());
             }
@@ -132,6 +146,7 @@ impl Spent {
             Self::forget(entry);
         }
         meta.remove(COST);
+        meta.remove(USD);
         meta.remove(CREDITS);
     }
 }
@@ -145,6 +160,7 @@ impl std::ops::AddAssign for Spent {
         let (used, more) = (self.usage, other.usage);
         *self = Self {
             cost: sum(self.cost, other.cost),
+            usd: sum(self.usd, other.usd),
             credits: sum(self.credits, other.credits),
             usage: Usage {
                 attempts: used.attempts.saturating_add(more.attempts),

@@ -17,6 +17,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("imports", include_str!("migrations/0009_imports.sql")),
     ("key restrictions", include_str!("migrations/0010_key_restrictions.sql")),
     ("webhooks", include_str!("migrations/0011_webhooks.sql")),
+    ("spending", include_str!("migrations/0012_spending.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

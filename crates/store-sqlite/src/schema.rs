@@ -20,6 +20,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("imports", include_str!("migrations/0011_imports.sql")),
     ("key restrictions", include_str!("migrations/0012_key_restrictions.sql")),
     ("webhooks", include_str!("migrations/0013_webhooks.sql")),
+    ("spending", include_str!("migrations/0014_spending.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -134,7 +135,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 13 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 14 })));
     }
 
     #[test]

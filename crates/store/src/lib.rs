@@ -19,6 +19,8 @@ pub mod lookup;
 mod sessions;
 pub mod shared_rates;
 mod spans;
+pub mod spending;
+mod spending_notice;
 mod store;
 mod trash;
 mod types;
@@ -35,6 +37,7 @@ pub use crate::import_jobs::{
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
+pub use crate::spending::SpendingStore;
 pub use crate::store::{RowVisitor, Snapshot, Store};
 pub use crate::trash::{
     Restored, SWEEP_ENTRIES, SWEEP_PROJECTS, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,

@@ -12,6 +12,7 @@ use crate::import_jobs::ImportStore;
 use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
+use crate::spending::SpendingStore;
 use crate::trash::TrashStore;
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, LastUse, NewRows, PageStart, ProjectPage,
@@ -43,6 +44,7 @@ pub trait Snapshot: std::fmt::Debug + Send {
 pub trait Store:
     ImportStore
     + SessionStore
+    + SpendingStore
     + TrashStore
     + ValueBytesStore
     + WebhookStore

@@ -43,6 +43,10 @@ pub(crate) struct RunOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
+    /// US dollars: as reported by providers, else by the price list. Omitted if nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0))]
+    usd: Option<f64>,
     /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
@@ -107,7 +111,7 @@ impl From<Run> for RunOut {
     fn from(run: Run) -> Self {
         let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally } = run;
         let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
-        let Spent { cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
+        let Spent { cost, usd, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
         Self {
             id: id.to_string(),
             status: match (ended_at_ms, is_stopped) {
@@ -127,6 +131,7 @@ impl From<Run> for RunOut {
             stopped,
             usage: RunUsage { attempts, input_tokens, output_tokens },
             cost: cost.map(Amount::number),
+            usd: usd.map(Amount::number),
             credits: credits.map(Amount::number),
         }
     }

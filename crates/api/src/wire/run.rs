@@ -42,7 +42,7 @@ pub(crate) struct TriggerBody {
     #[schemars(with = "Vec<CellStatus>", length(max = 6))]
     statuses: Option<Vec<CellStatus>>,
     /// Only cells with one of these error codes.
-    #[schemars(with = "Vec<ErrorCode>", length(max = 14))]
+    #[schemars(with = "Vec<ErrorCode>", length(max = 15))]
     error_codes: Option<Vec<ErrorCode>>,
     /// Maximum number of rows to run.
     #[schemars(with = "u64", range(min = 1, max = 1_000_000_000))]
@@ -157,6 +157,10 @@ struct RunCounts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
+    /// US dollars: as reported by providers, else by the price list. Omitted if nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0))]
+    usd: Option<f64>,
     /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
@@ -189,7 +193,7 @@ impl RunWaiting {
 impl RunCounts {
     fn of(tally: &Tally) -> Option<Self> {
         let run = tally.run();
-        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, credits, usage: _ } } =
+        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, usd, credits, usage: _ } } =
             run;
         (tally.is_processing() || !run.is_blank()).then(|| Self {
             cells: tally.pending() + run.ended(),
@@ -199,6 +203,7 @@ impl RunCounts {
             skipped,
             stopped,
             cost: cost.map(Amount::number),
+            usd: usd.map(Amount::number),
             credits: credits.map(Amount::number),
             waiting: RunWaiting::of(tally),
         })

@@ -11,6 +11,7 @@ mod project;
 mod project_writes;
 mod rows;
 mod sessions;
+mod spending;
 mod state;
 mod trash;
 mod value_bytes;

@@ -10,6 +10,7 @@ use super::import_job::MemoryImport;
 use super::project::MemoryProject;
 use crate::error::{Result, StoreError};
 use crate::sessions::Session;
+use crate::spending::TeamSpending;
 use crate::types::{ApiKey, IdempotentRequest, Sealed, SealedKind, Team};
 use crate::webhooks::{DeliveryRecord, TeamWebhooks};
 use crate::work::{Lane, WorkerId};
@@ -22,6 +23,7 @@ pub(super) struct State {
     pub(super) imports: Vec<MemoryImport>,
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
     pub(super) webhooks: BTreeMap<TeamId, TeamWebhooks>,
+    pub(super) spending: BTreeMap<TeamId, TeamSpending>,
     pub(super) deliveries: Vec<MemoryDelivery>,
     pub(super) sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     pub(super) projects: BTreeMap<ProjectId, MemoryProject>,
