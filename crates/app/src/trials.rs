@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
+use rowmill_model::prices::note_dollars;
 use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input};
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
@@ -116,9 +117,18 @@ impl App {
         let outcome = match skipped {
             Some(error) => Some(TrialOutcome::Skipped(error)),
             None if dry_run => None,
-            None => Some(trial.run(&cell).await),
+            None => Some(self.with_dollars(&project, trial.run(&cell).await).await?),
         };
         Ok((resolved, outcome))
+    }
+
+    /// With what it comes to by the team's prices.
+    async fn with_dollars(&self, project: &Project, mut outcome: TrialOutcome) -> Result<TrialOutcome> {
+        if let TrialOutcome::Completed(_, meta) | TrialOutcome::Failed(_, meta) = &mut outcome {
+            let settings = self.store.spending(project.team).await?.settings;
+            note_dollars(&settings, meta);
+        }
+        Ok(outcome)
     }
 
     /// Why a run would pass over the cell: an input that is empty, or the condition.

@@ -131,7 +131,10 @@ impl Budgets {
     ) -> bool {
         let mut inner = self.lock();
         let Some((payees, settings)) = payees.filter(|(payees, _)| !payees.providers.is_empty()) else {
-            inner.lanes.remove(&lane);
+            // What the store was told is held must be taken back first.
+            if inner.lanes.get(&lane).is_some_and(|budget| budget.told == Money::default()) {
+                inner.lanes.remove(&lane);
+            }
             return true;
         };
         let guess = guess(&payees, settings);

@@ -13,6 +13,7 @@ pub mod cell;
 pub mod cell_status;
 pub mod column;
 pub mod corrections;
+pub mod estimate;
 pub mod filter;
 pub mod guest;
 pub mod ids;

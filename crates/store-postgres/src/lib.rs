@@ -40,6 +40,7 @@ mod retryable;
 mod row_changes;
 mod row_version;
 mod rows;
+mod run_estimates;
 mod run_parts;
 mod runs;
 mod scans;

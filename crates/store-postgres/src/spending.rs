@@ -1,6 +1,9 @@
 //! Prices and caps of teams, and the money that is set aside for cells under way.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::Tally;
 use rowmill_model::spending::{CapScope, day_of};
 use rowmill_model::{Amount, Cap, ProjectId, TeamId};
@@ -18,7 +21,7 @@ use crate::database::CommitDoubt::{Repeat, Tell};
 use crate::leases::record_heartbeat;
 use crate::store::PostgresStore;
 use crate::transaction::Tx;
-use crate::{ledger, webhooks};
+use crate::{ledger, run_estimates, webhooks};
 
 #[async_trait]
 impl SpendingStore for PostgresStore {
@@ -46,6 +49,20 @@ impl SpendingStore for PostgresStore {
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>> {
         self.node()
             .read((team, now_ms), |tx, (team, now_ms)| Box::pin(cap_standings(tx, *team, *now_ms)))
+            .await
+    }
+
+    async fn note_run_estimate(&self, project: ProjectId, run: u64, estimate: Estimate) -> Result<()> {
+        self.node()
+            .write(Repeat, (project, run, estimate), |tx, (project, run, estimate)| {
+                Box::pin(run_estimates::note(tx, *project, *run, estimate))
+            })
+            .await
+    }
+
+    async fn run_estimates(&self, project: ProjectId, runs: Vec<u64>) -> Result<BTreeMap<u64, Estimate>> {
+        self.node()
+            .read((project, runs), |tx, (project, runs)| Box::pin(run_estimates::read(tx, *project, runs)))
             .await
     }
 

@@ -35,6 +35,7 @@ mod receipts;
 mod restore;
 mod row_changes;
 mod rows;
+mod run_estimates;
 mod runs;
 mod schema;
 mod sealed;

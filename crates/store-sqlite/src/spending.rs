@@ -1,6 +1,9 @@
 //! Prices and caps of teams, and the money that is set aside for cells under way.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::Tally;
 use rowmill_model::spending::{CapScope, day_of};
 use rowmill_model::{Amount, Cap, ProjectId, TeamId};
@@ -16,7 +19,7 @@ use crate::convert::{backend, damaged};
 use crate::readers::ReadKind;
 use crate::store::SqliteStore;
 use crate::work::see_worker;
-use crate::{ledger, project_state, webhooks};
+use crate::{ledger, project_state, run_estimates, webhooks};
 
 #[async_trait]
 impl SpendingStore for SqliteStore {
@@ -38,6 +41,14 @@ impl SpendingStore for SqliteStore {
 
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>> {
         self.readers.read_long(ReadKind::List, move |connection| cap_standings(connection, team, now_ms)).await
+    }
+
+    async fn note_run_estimate(&self, project: ProjectId, run: u64, estimate: Estimate) -> Result<()> {
+        self.writer.write(move |connection| run_estimates::note(connection, project, run, &estimate)).await
+    }
+
+    async fn run_estimates(&self, project: ProjectId, runs: Vec<u64>) -> Result<BTreeMap<u64, Estimate>> {
+        self.readers.read(|connection| run_estimates::read(connection, project, &runs))
     }
 
     async fn ledger(&self, team: TeamId, first_day: i64, last_day: i64) -> Result<Vec<LedgerLine>> {

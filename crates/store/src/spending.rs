@@ -5,7 +5,10 @@
 //! keep to a cap. A reservation belongs to a worker and counts while that worker is known; so nothing is set aside for
 //! one that is lost.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::{StartedBy, Tally};
 use rowmill_model::spending::CapScope;
 use rowmill_model::{Amount, Cap, ColumnId, ProjectId, SpendingSettings, Spent, TeamId};
@@ -250,6 +253,12 @@ pub trait SpendingStore: Send + Sync {
 
     /// How the team's caps stand.
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>>;
+
+    /// Remembers what a run was estimated to take, over what was remembered before.
+    async fn note_run_estimate(&self, project: ProjectId, run: u64, estimate: Estimate) -> Result<()>;
+
+    /// What these runs were estimated to take, by number, as far as it is known.
+    async fn run_estimates(&self, project: ProjectId, runs: Vec<u64>) -> Result<BTreeMap<u64, Estimate>>;
 
     /// The ledger of these days, the first and the last of them included, by day.
     async fn ledger(&self, team: TeamId, first_day: i64, last_day: i64) -> Result<Vec<LedgerLine>>;

@@ -1,9 +1,10 @@
 //! Whom a column pays, and what one of its cells may take.
 
-use rowmill_model::{Column, ColumnType};
+use rowmill_model::{Column, ColumnType, Project};
 
 use super::ai_model::{Choice, Model};
-use super::{ProviderCalls, waterfall};
+use super::{ProviderCalls, column_limit, waterfall};
+use crate::call_limits::CallLimit;
 use crate::cell_runner::Payees;
 use crate::credentials::TeamCredentials;
 
@@ -22,6 +23,24 @@ impl ProviderCalls {
             }
             ColumnType::Api | ColumnType::Manual | ColumnType::Reference => Payees::default(),
         }
+    }
+}
+
+impl ProviderCalls {
+    /// Whom a column pays, what limits its calls, and how many there can be at once.
+    pub async fn forecast(&self, project: &Project, column: &Column) -> (Payees, Vec<CallLimit>, usize) {
+        let at_once = self.config.at_once_max;
+        let Ok(credentials) = self.credentials.of(project.team).await else {
+            return (Payees::default(), Vec::new(), at_once);
+        };
+        let mut limits = match column.kind {
+            ColumnType::Ai => self.ai_limits(column, &credentials),
+            ColumnType::Api => self.api_limits(project.team, column),
+            ColumnType::Task => self.finder_limits(column, &credentials).unwrap_or_default(),
+            ColumnType::Manual | ColumnType::Reference => Vec::new(),
+        };
+        limits.extend(column_limit(project, column));
+        (Self::payees_of(column, &credentials), limits, at_once)
     }
 }
 

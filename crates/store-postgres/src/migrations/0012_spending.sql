@@ -53,3 +53,11 @@ CREATE TABLE rowmill.spending_notices (
     at     int8 NOT NULL,
     PRIMARY KEY (team, cap, period)
 );
+
+-- What runs were estimated to take, to be compared with what they took.
+CREATE TABLE rowmill.run_estimates (
+    project  uuid NOT NULL,
+    run      int8 NOT NULL,
+    document text NOT NULL,
+    PRIMARY KEY (project, run)
+);

@@ -53,3 +53,11 @@ CREATE TABLE spending_notices (
     at     INTEGER NOT NULL,
     PRIMARY KEY (team, cap, period)
 ) WITHOUT ROWID;
+
+-- What runs were estimated to take, to be compared with what they took.
+CREATE TABLE run_estimates (
+    project  BLOB NOT NULL,
+    run      INTEGER NOT NULL,
+    document TEXT NOT NULL,
+    PRIMARY KEY (project, run)
+) WITHOUT ROWID;

@@ -1,6 +1,9 @@
 //! Prices and caps. Nothing is counted here: whoever asks for money gets it.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::{ProjectId, TeamId};
 
 use super::MemoryStore;
@@ -34,6 +37,14 @@ impl SpendingStore for MemoryStore {
 
     async fn cap_standings(&self, _: TeamId, _: i64) -> Result<Vec<CapStanding>> {
         Ok(Vec::new())
+    }
+
+    async fn note_run_estimate(&self, _: ProjectId, _: u64, _: Estimate) -> Result<()> {
+        Ok(())
+    }
+
+    async fn run_estimates(&self, _: ProjectId, _: Vec<u64>) -> Result<BTreeMap<u64, Estimate>> {
+        Ok(BTreeMap::new())
     }
 
     async fn ledger(&self, _: TeamId, _: i64, _: i64) -> Result<Vec<LedgerLine>> {
