@@ -5,7 +5,7 @@ use rowmill_model::Limits;
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
     cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
-    row_patches, rows, run_history, runs, secrets, sessions, team, trash, trials, usage, views, webhook,
+    row_patches, rows, run_history, runs, secrets, sessions, spending, team, trash, trials, usage, views, webhook,
     webhook_deliveries,
 };
 use crate::state::ApiState;
@@ -52,6 +52,7 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<trash::EmptyProjectTrash>("/v4/trash")
         .add::<trash::RestoreProjects>("/v4/trash/restore");
     api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
+    api.add::<spending::GetSpending>("/v4/team/spending").add::<spending::SetSpending>("/v4/team/spending");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")
         .add::<team::ListTeams>("/v4/teams")

@@ -64,6 +64,8 @@ pub use rowmill_store::{
     TrashedRow, shared_rates,
 };
 
+pub use rowmill_store::spending::{CapStanding, LedgerEntry, LedgerLine};
+
 pub use crate::app::App;
 pub use crate::auth::Secret;
 pub use crate::blocking::off_async;

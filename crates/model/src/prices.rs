@@ -11,10 +11,9 @@ use crate::cell::Meta;
 use crate::spending::SpendingSettings;
 use crate::spent::{Amount, Spent};
 
-/// What a model costs, in US dollars for a million tokens.
+/// The price of a model, in US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "The price of a model, in US dollars for a million tokens.")]
 pub struct ModelPrice {
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     pub input: f64,
@@ -29,10 +28,9 @@ impl ModelPrice {
     }
 }
 
-/// What a provider that is paid in credits or by the call costs, in US dollars.
+/// The price of a provider that is paid in credits or by the call, in US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(description = "The price of a provider that is paid in credits or by the call, in US dollars.")]
 pub struct ProviderPrice {
     /// For each credit that the provider reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]

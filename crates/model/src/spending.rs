@@ -34,10 +34,9 @@ pub struct SpendingSettings {
     pub caps: Vec<Cap>,
 }
 
-/// What a cap counts.
+/// What a cap counts: all of the team, one project, one provider's credential, or each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(description = "What a cap counts: all of the team, one project, one provider's credential, or each run.")]
 pub enum CapScope {
     Team,
     Project,
@@ -46,40 +45,33 @@ pub enum CapScope {
     Run,
 }
 
-/// When a cap begins again from nothing.
+/// When a cap begins again: with each UTC day, or with each UTC month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(description = "When a cap begins again: with each UTC day, or with each UTC month.")]
 pub enum CapPeriod {
     Day,
     Month,
 }
 
 /// What may be spent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(description = "What may be spent, in US dollars or in credits.")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Cap {
     pub scope: CapScope,
     /// For the scope `project`, and for `run` if only the runs of one project are meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(max = 64))]
     pub project_id: Option<ProjectId>,
     /// For the scope `credential`: the provider's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", length(max = 64))]
     pub provider: Option<String>,
     /// For all scopes but `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "CapPeriod")]
     pub period: Option<CapPeriod>,
     /// US dollars. Either this or `credits`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "f64", range(min = 0.0, max = 1_000_000.0))]
     pub usd: Option<f64>,
     /// Providers' credits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "f64", range(min = 0.0, max = 1_000_000.0))]
     pub credits: Option<f64>,
 }
 

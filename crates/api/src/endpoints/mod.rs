@@ -18,6 +18,7 @@ pub(crate) mod run_history;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+pub(crate) mod spending;
 pub(crate) mod team;
 pub(crate) mod trash;
 pub(crate) mod trials;

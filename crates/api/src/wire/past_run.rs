@@ -1,6 +1,7 @@
 //! Runs in the list of a project's runs.
 
 use rowmill_app::Run;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::{RunTally, StartedBy};
 use rowmill_model::{Amount, Spent, Usage};
 use schemars::JsonSchema;
@@ -51,6 +52,10 @@ pub(crate) struct RunOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     credits: Option<f64>,
+    /// What the run was estimated to take, if it was started with `estimate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Estimate")]
+    estimate: Option<Estimate>,
 }
 
 /// How a run ended: `stopped` if somebody stopped what was left of it.
@@ -109,7 +114,7 @@ impl From<StartedBy> for RunStarter {
 
 impl From<Run> for RunOut {
     fn from(run: Run) -> Self {
-        let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally } = run;
+        let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally, estimate } = run;
         let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
         let Spent { cost, usd, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
         Self {
@@ -133,6 +138,7 @@ impl From<Run> for RunOut {
             cost: cost.map(Amount::number),
             usd: usd.map(Amount::number),
             credits: credits.map(Amount::number),
+            estimate,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_app::{IdempotencyKey, ProcessingStatus, StopRows, TriggerRows};
+use rowmill_app::{IdempotencyKey, ProcessingStatus, SpendLimit, StopRows, TriggerRows};
 use rowmill_model::plan::{RunTally, Tally, WaitsFor};
 use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, RunId, Spent};
 use schemars::JsonSchema;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::filter::{FiltersSchema, SortingSchema, exact_filters};
+use super::spending::SpendLimitBody;
 use super::{present, timestamp};
 
 /// Which cells to run. An empty object runs all that can run.
@@ -47,8 +48,13 @@ pub(crate) struct TriggerBody {
     /// Maximum number of rows to run.
     #[schemars(with = "u64", range(min = 1, max = 1_000_000_000))]
     limit: Option<u64>,
-    /// Only return how many rows would run.
+    /// Only return how many rows would run, and what they are likely to take.
     dry_run: bool,
+    /// Return what the run is likely to take, and keep it with the run, to be compared with what it took.
+    estimate: bool,
+    /// What the run may spend. It takes the place of the limit that the current run has.
+    #[schemars(with = "SpendLimitBody")]
+    spend_limit: Option<SpendLimitBody>,
 }
 
 impl TriggerBody {
@@ -66,6 +72,8 @@ impl TriggerBody {
             force: self.force,
             dry_run: self.dry_run,
             is_session: false,
+            estimate: self.estimate,
+            spend_limit: self.spend_limit.map(SpendLimit::from),
             once,
         }
     }
