@@ -248,7 +248,7 @@ impl Sample {
         self.output_tokens.push(output);
         // The model may be another one by now: its price counts, unless the provider tells its own.
         let by_price = price.filter(|_| input + output > 0.0).map(|price| price.dollars(input, output));
-        self.usd.extend(spent.cost.map(Amount::number).or(by_price).or_else(|| spent.usd.map(Amount::number)));
+        self.usd.extend(spent.cost.map(Amount::number).or(by_price).or_else(|| spent.list_cost.map(Amount::number)));
         self.credits.extend(spent.credits.map(Amount::number));
         self.milliseconds.extend(milliseconds);
     }

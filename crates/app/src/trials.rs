@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
-use rowmill_model::prices::note_dollars;
+use rowmill_model::prices::note_list_cost;
 use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input};
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
@@ -117,16 +117,16 @@ impl App {
         let outcome = match skipped {
             Some(error) => Some(TrialOutcome::Skipped(error)),
             None if dry_run => None,
-            None => Some(self.with_dollars(&project, trial.run(&cell).await).await?),
+            None => Some(self.priced(&project, trial.run(&cell).await).await?),
         };
         Ok((resolved, outcome))
     }
 
     /// With what it comes to by the team's prices.
-    async fn with_dollars(&self, project: &Project, mut outcome: TrialOutcome) -> Result<TrialOutcome> {
+    async fn priced(&self, project: &Project, mut outcome: TrialOutcome) -> Result<TrialOutcome> {
         if let TrialOutcome::Completed(_, meta) | TrialOutcome::Failed(_, meta) = &mut outcome {
             let settings = self.store.spending(project.team).await?.settings;
-            note_dollars(&settings, meta);
+            note_list_cost(&settings, meta);
         }
         Ok(outcome)
     }

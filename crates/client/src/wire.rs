@@ -76,7 +76,8 @@ pub(crate) struct Run {
     pub(crate) stopped: u64,
     pub(crate) cost: Option<f64>,
     /// By the price list, where providers said nothing.
-    pub(crate) usd: Option<f64>,
+    #[serde(rename = "listCost")]
+    pub(crate) list_cost: Option<f64>,
     pub(crate) credits: Option<f64>,
 }
 
@@ -87,7 +88,10 @@ impl Run {
 
     /// What it cost, as far as that is known.
     pub(crate) fn price(&self) -> Option<String> {
-        let cost = self.usd.or(self.cost).map(|cost| format!("${cost:.4}"));
+        let cost = match (self.cost, self.list_cost) {
+            (None, None) => None,
+            (told, listed) => Some(format!("${:.4}", told.unwrap_or_default() + listed.unwrap_or_default())),
+        };
         let credits = self.credits.map(|credits| format!("{credits} credits"));
         let parts: Vec<String> = cost.into_iter().chain(credits).collect();
         (!parts.is_empty()).then(|| parts.join(" and "))

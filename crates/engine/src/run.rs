@@ -40,7 +40,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
         () = shared.clock.sleep(deadline) => timed_out(deadline),
     };
     drop(permit);
-    note_dollars(&shared, &cell, &mut outcome).await;
+    note_list_cost(&shared, &cell, &mut outcome).await;
     shared.claim_ahead.finished();
     panic_guard.is_armed = false;
     let result = to_cell_result(&shared, &cell, outcome, started);
@@ -52,14 +52,14 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
 }
 
 /// Notes what a try comes to.
-async fn note_dollars(shared: &Shared, cell: &Cell, outcome: &mut CallOutcome) {
+async fn note_list_cost(shared: &Shared, cell: &Cell, outcome: &mut CallOutcome) {
     let meta = match outcome {
         CallOutcome::Value(_, meta) | CallOutcome::NoData(meta) => meta,
         CallOutcome::Failed(call_failure) => &mut call_failure.meta,
         CallOutcome::Skipped(_) | CallOutcome::Later(..) => return,
     };
     let spending = shared.budgets.settings(&*shared.store, cell.project.team, shared.clock.now()).await;
-    prices::note_dollars(&spending.settings, meta);
+    prices::note_list_cost(&spending.settings, meta);
 }
 
 fn timed_out(deadline: Duration) -> CallOutcome {

@@ -101,23 +101,22 @@ fn undated(name: &str) -> &str {
     name
 }
 
-/// Notes in a cell's provenance what it comes to in US dollars: what providers told, else what the prices say. What
-/// nobody knows is left out.
-pub fn note_dollars(settings: &SpendingSettings, meta: &mut Meta) {
+/// Notes in a cell's provenance what it comes to by the prices, where no provider told its cost. What nobody knows is
+/// left out.
+pub fn note_list_cost(settings: &SpendingSettings, meta: &mut Meta) {
     if meta.contains_key("cached") {
         return;
     }
     for entry in meta.get_mut("tried").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(entry) = entry.as_object_mut()
-            && let Some(usd) = of_search(settings, entry).and_then(Amount::told)
+            && let Some(cost) = of_search(settings, entry).and_then(Amount::told)
         {
-            Spent { usd: Some(usd), ..Spent::NOTHING }.note(entry);
+            Spent { list_cost: Some(cost), ..Spent::NOTHING }.note(entry);
         }
     }
     let spent = Spent::of(meta);
-    let usd = spent.cost.or_else(|| listed(settings, meta, &spent));
-    if let Some(usd) = usd {
-        Spent { usd: Some(usd), ..Spent::NOTHING }.note(meta);
+    if let Some(cost) = listed(settings, meta, &spent) {
+        Spent { list_cost: Some(cost), ..Spent::NOTHING }.note(meta);
     }
 }
 
@@ -125,12 +124,12 @@ fn listed(settings: &SpendingSettings, meta: &Meta, spent: &Spent) -> Option<Amo
     if let Some(tried) = meta.get("tried").and_then(Value::as_array) {
         let mut sum = Spent::NOTHING;
         for entry in tried.iter().filter_map(Value::as_object) {
-            sum += Spent { usd: Spent::of(entry).usd, ..Spent::NOTHING };
+            sum += Spent { list_cost: Spent::of(entry).list_cost, ..Spent::NOTHING };
         }
-        return sum.usd;
+        return sum.list_cost;
     }
     let usage = spent.usage;
-    if usage.input_tokens == 0 && usage.output_tokens == 0 {
+    if spent.cost.is_some() || (usage.input_tokens == 0 && usage.output_tokens == 0) {
         return None;
     }
     let price = model_price(settings, meta.get("model")?.as_str()?)?;
@@ -141,8 +140,8 @@ fn listed(settings: &SpendingSettings, meta: &Meta, spent: &Spent) -> Option<Amo
 /// What one search of a waterfall comes to.
 fn of_search(settings: &SpendingSettings, entry: &Meta) -> Option<f64> {
     let told = Spent::of(entry);
-    if let Some(cost) = told.cost {
-        return Some(cost.number());
+    if told.cost.is_some() {
+        return None;
     }
     let price = settings.providers.get(entry.get("taskType")?.as_str()?)?;
     match told.credits {
@@ -174,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn dollars_are_what_was_told_or_else_what_the_prices_say() {
+    fn what_nobody_told_is_priced_by_the_list() {
         let mut settings = SpendingSettings::default();
         settings.models.insert("m".to_owned(), ModelPrice { input: 2.0, output: 10.0 });
         let price = ProviderPrice { usd_per_credit: Some(0.5), usd_per_call: Some(0.25) };
         settings.providers.insert("hunter".to_owned(), price);
         for (meta, usd) in [
             (json!({"model": "m", "inputTokens": 1_000, "outputTokens": 100}), json!(0.003)),
-            (json!({"model": "m", "inputTokens": 1_000, "cost": 0.5}), json!(0.5)),
+            (json!({"model": "m", "inputTokens": 1_000, "cost": 0.5}), json!(null)),
             (json!({"model": "m", "inputTokens": 1_000, "cached": true}), json!(null)),
             (json!({"model": "unknown", "inputTokens": 1_000}), json!(null)),
             (json!({"model": "m"}), json!(null)),
@@ -190,8 +189,8 @@ mod tests {
             (json!({"tried": [{"taskType": "hunter", "outcome": "not_asked"}]}), json!(null)),
         ] {
             let Value::Object(mut meta) = meta else { unreachable!() };
-            note_dollars(&settings, &mut meta);
-            assert_eq!(meta.get("usd").cloned().unwrap_or_default(), usd, "{meta:?}");
+            note_list_cost(&settings, &mut meta);
+            assert_eq!(meta.get("listCost").cloned().unwrap_or_default(), usd, "{meta:?}");
         }
     }
 }

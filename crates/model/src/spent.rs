@@ -54,9 +54,9 @@ pub struct Spent {
     /// US dollars, as providers told them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Amount>,
-    /// US dollars: what was told, else what it comes to by the price list.
+    /// US dollars by the price list, for what nobody told the cost of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usd: Option<Amount>,
+    pub list_cost: Option<Amount>,
     /// A provider's own credits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<Amount>,
@@ -84,7 +84,7 @@ impl Usage {
 }
 
 const COST: &str = "cost";
-const USD: &str = "usd";
+const LIST_COST: &str = "listCost";
 const CREDITS: &str = "credits";
 const TRIED: &str = "tried";
 /// Whoever names more for one answer is mistaken.
@@ -94,10 +94,15 @@ const INPUT_TOKENS: &str = "inputTokens";
 const OUTPUT_TOKENS: &str = "outputTokens";
 
 impl Spent {
-    pub const NOTHING: Self = Self { cost: None, usd: None, credits: None, usage: Usage::NONE };
+    pub const NOTHING: Self = Self { cost: None, list_cost: None, credits: None, usage: Usage::NONE };
 
     pub fn cost(amount: Option<Amount>) -> Self {
         Self { cost: amount, ..Self::NOTHING }
+    }
+
+    /// US dollars, told or by the price list.
+    pub fn dollars(&self) -> Option<Amount> {
+        sum(self.cost, self.list_cost)
     }
 
     pub fn credits(amount: Option<Amount>) -> Self {
@@ -114,7 +119,7 @@ impl Spent {
         };
         Self {
             cost: meta.get(COST).and_then(Amount::read),
-            usd: meta.get(USD).and_then(Amount::read),
+            list_cost: meta.get(LIST_COST).and_then(Amount::read),
             credits: meta.get(CREDITS).and_then(Amount::read),
             usage: Usage {
                 attempts: u64::from(!is_cached),
@@ -125,7 +130,7 @@ impl Spent {
     }
 
     pub fn note(self, meta: &mut Meta) {
-        for (name, amount) in [(COST, self.cost), (USD, self.usd), (CREDITS, self.credits)] {
+        for (name, amount) in [(COST, self.cost), (LIST_COST, self.list_cost), (CREDITS, self.credits)] {
             if let Some(amount) = amount {
                 meta.insert(name.to_owned(), amount.number().into());
             }
@@ -146,21 +151,25 @@ impl Spent {
             Self::forget(entry);
         }
         meta.remove(COST);
-        meta.remove(USD);
+        meta.remove(LIST_COST);
         meta.remove(CREDITS);
+    }
+}
+
+/// Both together. What is not known of one is not nothing, but cannot be added.
+fn sum(one: Option<Amount>, other: Option<Amount>) -> Option<Amount> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Amount(one.0.saturating_add(other.0))),
+        (one, other) => one.or(other),
     }
 }
 
 impl std::ops::AddAssign for Spent {
     fn add_assign(&mut self, other: Self) {
-        let sum = |one: Option<Amount>, other: Option<Amount>| match (one, other) {
-            (Some(one), Some(other)) => Some(Amount(one.0.saturating_add(other.0))),
-            (one, other) => one.or(other),
-        };
         let (used, more) = (self.usage, other.usage);
         *self = Self {
             cost: sum(self.cost, other.cost),
-            usd: sum(self.usd, other.usd),
+            list_cost: sum(self.list_cost, other.list_cost),
             credits: sum(self.credits, other.credits),
             usage: Usage {
                 attempts: used.attempts.saturating_add(more.attempts),

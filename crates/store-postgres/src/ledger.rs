@@ -48,7 +48,7 @@ pub(crate) fn add(tx: &mut Tx, team: TeamId, project: ProjectId, entries: Vec<Le
             usage(|usage| usage.attempts),
             usage(|usage| usage.input_tokens),
             usage(|usage| usage.output_tokens),
-            amounts(|spent| spent.usd),
+            amounts(Spent::dollars),
             amounts(|spent| spent.credits),
         ],
     );
@@ -110,7 +110,7 @@ fn line(row: &Row) -> LedgerLine {
             column: ColumnId::new(row.get::<_, String>(2)),
             provider: row.get(3),
             person: row.get(4),
-            spent: Spent { usd: amount(8), credits: amount(9), usage, ..Spent::NOTHING },
+            spent: Spent { cost: amount(8), credits: amount(9), usage, ..Spent::NOTHING },
         },
     }
 }

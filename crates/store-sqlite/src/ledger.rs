@@ -43,7 +43,7 @@ pub(crate) fn add(
                 attempts,
                 input_tokens,
                 output_tokens,
-                spent.usd.map(Amount::parts),
+                spent.dollars().map(Amount::parts),
                 spent.credits.map(Amount::parts),
             ))
             .map_err(backend)?;
@@ -111,7 +111,7 @@ pub(crate) fn lines(
 fn line(row: &Row<'_>) -> rusqlite::Result<LedgerLine> {
     let usage = Usage { attempts: row.get(5)?, input_tokens: row.get(6)?, output_tokens: row.get(7)? };
     let amount = |parts: Option<i64>| parts.map(Amount::of_parts);
-    let spent = Spent { usd: amount(row.get(8)?), credits: amount(row.get(9)?), usage, ..Spent::NOTHING };
+    let spent = Spent { cost: amount(row.get(8)?), credits: amount(row.get(9)?), usage, ..Spent::NOTHING };
     Ok(LedgerLine {
         project: ProjectId::from_uuid(uuid_of(row, 1)?),
         entry: LedgerEntry {

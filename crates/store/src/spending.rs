@@ -75,7 +75,7 @@ impl Money {
 
     pub fn spent(spent: &Spent) -> Self {
         let parts = |amount: Option<Amount>| amount.map_or(0, Amount::parts);
-        Self { usd: parts(spent.usd), credits: parts(spent.credits) }
+        Self { usd: parts(spent.dollars()), credits: parts(spent.credits) }
     }
 }
 

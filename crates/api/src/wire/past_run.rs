@@ -44,10 +44,10 @@ pub(crate) struct RunOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
-    /// US dollars: as reported by providers, else by the price list. Omitted if nothing is known.
+    /// Cost in US dollars by the price list, of calls for which no provider reported it. Omitted if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
-    usd: Option<f64>,
+    list_cost: Option<f64>,
     /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
@@ -116,7 +116,7 @@ impl From<Run> for RunOut {
     fn from(run: Run) -> Self {
         let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally, estimate } = run;
         let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
-        let Spent { cost, usd, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
+        let Spent { cost, list_cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
         Self {
             id: id.to_string(),
             status: match (ended_at_ms, is_stopped) {
@@ -136,7 +136,7 @@ impl From<Run> for RunOut {
             stopped,
             usage: RunUsage { attempts, input_tokens, output_tokens },
             cost: cost.map(Amount::number),
-            usd: usd.map(Amount::number),
+            list_cost: list_cost.map(Amount::number),
             credits: credits.map(Amount::number),
             estimate,
         }

@@ -150,6 +150,7 @@ struct ColumnCounts {
 /// The results of a run so far. A run starts when a cell is queued while none is waiting or running, and lasts
 /// while any is.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct RunCounts {
     /// All cells of the run: waiting, running, and finished in one of the ways below.
     cells: u64,
@@ -165,10 +166,10 @@ struct RunCounts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
-    /// US dollars: as reported by providers, else by the price list. Omitted if nothing is known.
+    /// Cost in US dollars by the price list, of calls for which no provider reported it. Omitted if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
-    usd: Option<f64>,
+    list_cost: Option<f64>,
     /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
@@ -201,7 +202,7 @@ impl RunWaiting {
 impl RunCounts {
     fn of(tally: &Tally) -> Option<Self> {
         let run = tally.run();
-        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, usd, credits, usage: _ } } =
+        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, list_cost, credits, usage: _ } } =
             run;
         (tally.is_processing() || !run.is_blank()).then(|| Self {
             cells: tally.pending() + run.ended(),
@@ -211,7 +212,7 @@ impl RunCounts {
             skipped,
             stopped,
             cost: cost.map(Amount::number),
-            usd: usd.map(Amount::number),
+            list_cost: list_cost.map(Amount::number),
             credits: credits.map(Amount::number),
             waiting: RunWaiting::of(tally),
         })

@@ -71,7 +71,7 @@ fn without(sum: Spent, part: Spent) -> Spent {
     };
     Spent {
         cost: less(sum.cost, part.cost),
-        usd: less(sum.usd, part.usd),
+        list_cost: less(sum.list_cost, part.list_cost),
         credits: less(sum.credits, part.credits),
         usage: Usage::NONE,
     }
