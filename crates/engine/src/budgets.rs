@@ -211,6 +211,7 @@ fn reservation(shared: &Shared, lane: Lane, wanted: u32) -> Option<Reserve> {
         providers: budget.providers.clone(),
         guess: budget.guess,
         held: budget.held(),
+        in_flight: u32::try_from(budget.tickets.len()).unwrap_or(u32::MAX),
         wanted,
     })
 }

@@ -118,6 +118,8 @@ pub struct Reserve {
     pub guess: Money,
     /// What this worker holds for cells of the lane that still run.
     pub held: Money,
+    /// How many those are.
+    pub in_flight: u32,
     /// For how many cells; none only to write down what is held.
     pub wanted: u32,
 }
@@ -178,13 +180,16 @@ impl Reserve {
             let left = cap.most().saturating_sub(*spent).saturating_sub(under_way);
             let room = match each.of(cap) {
                 _ if *spent >= cap.most() => 0,
+                // Nothing is known at all: one cell goes first, to tell.
+                0 if !is_known => i64::from(self.in_flight == 0),
                 0 => i64::from(self.wanted),
                 // A guess that is too high must not keep the first cell from telling.
                 each if !is_known && under_way == 0 => (left / each).max(1),
                 each => left.max(0) / each,
             };
             granted = granted.min(u32::try_from(room).unwrap_or(u32::MAX));
-            if room == 0 && (under_way == 0 || *spent >= cap.most()) && reached.is_none() {
+            let waits = under_way > 0 || (!is_known && self.in_flight > 0);
+            if room == 0 && (!waits || *spent >= cap.most()) && reached.is_none() {
                 let resets_at_ms = cap.resets_at_ms(self.now_ms);
                 reached = Some(Reached { cap: cap.clone(), resets_at_ms });
             }
@@ -282,6 +287,7 @@ mod tests {
             providers: Vec::new(),
             guess: Money { usd: 1_000, credits: 0 },
             held: Money { usd: held, credits: 0 },
+            in_flight: u32::from(held > 0),
             wanted,
         }
     }
@@ -312,6 +318,12 @@ mod tests {
         assert_eq!(granted(500, 50, (1_000, 0), known), (0, true));
         assert_eq!(granted(0, 50, (0, 0), Learned::default()), (1, false), "a guess lets one cell tell");
         assert_eq!(granted(1_000, 50, (0, 0), Learned::default()), (0, false));
+        let blind = |in_flight| {
+            let reserve = Reserve { guess: Money::default(), in_flight, ..reserve(0, 50) };
+            let reserved = reserve.decide(&[standing(0, 0)], Learned::default());
+            (reserved.granted, reserved.reached.is_some())
+        };
+        assert_eq!((blind(0), blind(1)), ((1, false), (0, false)), "without any price the first cell tells");
         let free = Learned { calls: 5, money: Money::default() };
         assert_eq!(granted(0, 50, (0, 0), free), (50, false), "what costs nothing is not held back");
         assert_eq!(granted(0, 50, (1_000, 0), free), (0, true));

@@ -22,6 +22,7 @@ mod disk_faults;
 mod document;
 mod documentation;
 mod entity_tags;
+mod estimates;
 mod events;
 mod exhaustion;
 mod failover;
@@ -61,6 +62,7 @@ mod sessions;
 mod shared_rates;
 mod site;
 mod sizes;
+mod spending_caps;
 mod stale;
 mod stopping;
 mod streams;
@@ -85,6 +87,7 @@ const ALL: &[&[Scenario]] = &[
     import_jobs::NODES,
     stale::NODES,
     paid::NODES,
+    spending_caps::NODES,
     webhook_deliveries::NODES,
     failover::NODES,
     stopping::NODES,
@@ -116,6 +119,8 @@ const ALL: &[&[Scenario]] = &[
     provider_columns::OWN,
     ai_columns::OWN,
     paid::OWN,
+    estimates::OWN,
+    spending_caps::OWN,
     connections::OWN,
     connections::EMBEDDED,
     heads::OWN,
