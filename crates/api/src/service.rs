@@ -5,7 +5,7 @@ use rowmill_model::Limits;
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
     cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
-    row_patches, rows, run_history, runs, secrets, sessions, spending, team, trash, trials, usage, views, webhook,
+    row_patches, rows, run_history, runs, secrets, sessions, spending, spending_usage, team, trash, trials, usage, views, webhook,
     webhook_deliveries,
 };
 use crate::state::ApiState;
@@ -53,6 +53,8 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<trash::RestoreProjects>("/v4/trash/restore");
     api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
     api.add::<spending::GetSpending>("/v4/team/spending").add::<spending::SetSpending>("/v4/team/spending");
+    api.add::<spending_usage::GetSpendingUsage>("/v4/usage/spending")
+        .add::<spending_usage::ExportSpendingUsage>("/v4/usage/spending/export");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")
         .add::<team::ListTeams>("/v4/teams")

@@ -64,7 +64,7 @@ pub use rowmill_store::{
     TrashedRow, shared_rates,
 };
 
-pub use rowmill_store::spending::{CapStanding, LedgerEntry, LedgerLine};
+pub use rowmill_store::spending::CapStanding;
 
 pub use crate::app::App;
 pub use crate::auth::Secret;
@@ -99,7 +99,7 @@ pub use crate::run_history::{Run, RunsPage};
 pub use crate::runs::{StopRows, TriggerRows, TriggeredRows};
 pub use crate::secrets::SecretState;
 pub use crate::sessions::{SESSION_DAYS, session_name};
-pub use crate::spending::{SpendLimit, Spending, SpendingChanges};
+pub use crate::spending::{SpendLimit, Spending, SpendingChanges, UsageLine};
 pub use crate::teams::NewKey;
 pub use crate::tester::{Trial, TrialCell, TrialOutcome};
 pub use crate::trash::{ItemsRestored, KeyNames, ProjectTrashListed, RestoreItems, TrashListed};

@@ -1,12 +1,12 @@
 //! Prices and caps of a team, and what was spent.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rowmill_model::estimate::Estimate;
 use rowmill_model::prices::{ModelPrice, ProviderPrice};
-use rowmill_model::{Cap, Offence, RunId, SpendingSettings};
-use rowmill_store::spending::{CapStanding, LedgerLine, RunCap, TeamSpending};
+use rowmill_model::{Amount, Cap, ColumnId, Offence, ProjectId, RunId, SpendingSettings, Spent, TeamId};
+use rowmill_store::spending::{CapStanding, LedgerEntry, LedgerLine, RunCap, TeamSpending};
 use rowmill_store::{StoreError, StoredProject};
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -66,7 +66,7 @@ impl App {
 
     async fn unknown_projects(
         &self,
-        team: rowmill_model::TeamId,
+        team: TeamId,
         settings: &SpendingSettings,
     ) -> Result<Vec<Offence>> {
         let mut offences = Vec::new();
@@ -82,11 +82,32 @@ impl App {
     }
 
     /// What was used on these days, the first and the last included.
-    pub async fn ledger(&self, caller: Caller, first_day: i64, last_day: i64) -> Result<Vec<LedgerLine>> {
-        let principal = caller.with_key()?;
+    pub async fn usage_lines(&self, caller: Caller, first_day: i64, last_day: i64) -> Result<Vec<UsageLine>> {
+        let team = caller.with_key()?.team;
         let limits = self.project_limits(caller).await?;
-        let mut lines = self.store.ledger(principal.team, first_day, last_day).await?;
-        lines.retain(|line| limits.as_ref().is_none_or(|limits| limits.allows_project(line.project)));
+        let mut lines = Vec::new();
+        let mut known: BTreeMap<ProjectId, Option<StoredProject>> = BTreeMap::new();
+        for LedgerLine { project, entry } in self.store.ledger(team, first_day, last_day).await? {
+            if limits.as_ref().is_some_and(|limits| !limits.allows_project(project)) {
+                continue;
+            }
+            if !known.contains_key(&project) {
+                known.insert(project, self.store.project(project).await?);
+            }
+            let stored = known.get(&project).and_then(Option::as_ref);
+            let LedgerEntry { day, column, provider, person, spent } = entry;
+            let header = stored.and_then(|stored| stored.project.table.by_id(column.as_str()));
+            lines.push(UsageLine {
+                day,
+                project,
+                title: stored.map(|stored| stored.project.title.clone()),
+                header: header.map(|column| column.header.clone()),
+                column,
+                provider,
+                person,
+                spent,
+            });
+        }
         Ok(lines)
     }
 
@@ -136,9 +157,25 @@ impl App {
     }
 }
 
+/// What was used on a day, for a column, of a provider, by somebody's runs.
+#[derive(Debug, Clone)]
+pub struct UsageLine {
+    /// Days since 1970, UTC.
+    pub day: i64,
+    pub project: ProjectId,
+    /// `None` if the project was deleted.
+    pub title: Option<String>,
+    pub column: ColumnId,
+    /// `None` if the column was deleted.
+    pub header: Option<String>,
+    pub provider: String,
+    pub person: String,
+    pub spent: Spent,
+}
+
 /// What one run may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpendLimit {
-    pub usd: Option<rowmill_model::Amount>,
-    pub credits: Option<rowmill_model::Amount>,
+    pub usd: Option<Amount>,
+    pub credits: Option<Amount>,
 }

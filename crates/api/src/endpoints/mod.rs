@@ -19,6 +19,7 @@ pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod spending;
+pub(crate) mod spending_usage;
 pub(crate) mod team;
 pub(crate) mod trash;
 pub(crate) mod trials;

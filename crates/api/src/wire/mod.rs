@@ -18,6 +18,7 @@ pub(crate) mod row;
 pub(crate) mod row_patch;
 pub(crate) mod run;
 pub(crate) mod spending;
+pub(crate) mod spending_usage;
 pub(crate) mod team;
 pub(crate) mod trash;
 mod variants;

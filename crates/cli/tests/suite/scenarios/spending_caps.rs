@@ -17,6 +17,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("spending_caps", Own:
     a_credential_can_be_capped_in_credits,
     a_cap_of_one_project_is_not_anothers,
     caps_that_make_no_sense_are_refused,
+    what_was_spent_is_listed_and_exported,
 );
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("spending_caps", Nodes:
@@ -179,6 +180,37 @@ fn caps_that_make_no_sense_are_refused() {
     let foreign = json!([{ "scope": "project", "projectId": elsewhere, "period": "day", "usd": 1 }]);
     refused(foreign, &["caps[0].projectId"]);
     assert_eq!(api.get("/v4/team/spending").ok()["caps"], json!([]), "nothing was changed");
+}
+
+fn what_was_spent_is_listed_and_exported() {
+    let model = model();
+    let mut server = asked(&model);
+    let api = server.api();
+    let ((one, _), (other, column)) = (table_of(&api, 3), table_of(&api, 5));
+    for table in [&one, &other] {
+        table.post("/trigger", json!({})).ok();
+        ended(table);
+    }
+    server.crash_and_restart();
+    let api = server.api();
+    let by = |group: &str| api.get(format!("/v4/usage/spending?groupBy={group}")).ok();
+    let days = by("day");
+    assert_eq!((&days["totals"]["usd"], &days["totals"]["calls"]), (&json!(0.08), &json!(8)), "{days}");
+    let spent: f64 = days["lines"].as_array().unwrap().iter().map(|line| line["usd"].as_f64().unwrap()).sum();
+    assert!((spent - 0.08).abs() < 1e-9, "{days}");
+    let projects = by("project");
+    let calls: Vec<&Value> = projects["lines"].as_array().unwrap().iter().map(|line| &line["calls"]).collect();
+    assert_eq!(calls, [&json!(3), &json!(5)], "{projects}");
+    let columns = by("column");
+    let line = &columns["lines"][1];
+    assert_eq!((&line["columnId"], &line["column"], &line["usd"]), (&json!(column), &json!("Answer"), &json!(0.05)));
+    assert_eq!(by("provider")["lines"][0]["provider"], "openai");
+    assert!(by("person")["lines"][0]["person"].as_str().unwrap().starts_with("key "), "{}", by("person"));
+    let file = api.get("/v4/usage/spending/export");
+    let text = String::from_utf8(file.raw().to_vec()).unwrap();
+    assert!(text.starts_with("day,projectId,") && text.lines().count() >= 3, "{text}");
+    assert_eq!(by("day&from=2020-01-01&to=2020-01-31")["lines"], json!([]));
+    api.get("/v4/usage/spending?from=tomorrow12").offends(&["from"]);
 }
 
 fn nodes_keep_to_one_cap_together() {
