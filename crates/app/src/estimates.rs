@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rowmill_model::column::AiConfig;
 use rowmill_model::estimate::{BasisFrom, ColumnBasis, DollarRange, Estimate};
 use rowmill_model::filter::Operator;
 use rowmill_model::prices::{ModelPrice, model_price};
 use rowmill_model::row::RowView;
-use rowmill_model::{Amount, CellStatus, Column, ColumnType, SpendingSettings, Spent};
+use rowmill_model::column::{AiConfig, RateLimit};
+use rowmill_model::{Amount, CellStatus, Column, SpendingSettings, Spent};
 use rowmill_query::Start;
 use rowmill_store::{PageStart, Rows, StoredProject, StoredRow, Trigger};
 use serde_json::{Value, json};
@@ -285,9 +285,7 @@ fn sum(columns: Vec<ColumnEstimate>) -> Estimate {
             estimate.credits = Some(estimate.credits.unwrap_or_default() + credits);
         }
         for limit in &forecast.limits {
-            let a_second = |rate: &rowmill_model::column::RateLimit| {
-                f64::from(rate.requests) / f64::from(rate.per_seconds.max(1))
-            };
+            let a_second = |rate: &RateLimit| f64::from(rate.requests) / f64::from(rate.per_seconds.max(1));
             let slowest = limit.rates.iter().map(a_second).fold(f64::INFINITY, f64::min);
             *by_limit.entry(limit.name.clone()).or_default() += count(basis.cells) / slowest.max(1e-9);
         }
@@ -318,13 +316,11 @@ fn whole(number: f64) -> u64 {
     number.round() as u64
 }
 
-/// Whether a column's cells are paid at all is known only by whom it asks.
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn column(cells: u64, usd: Option<DollarRange>, rate: Option<(u32, u32)>) -> ColumnEstimate {
-        use rowmill_model::column::RateLimit;
         let limits = rate.map(|(requests, per_seconds)| crate::forecaster::ForecastLimit {
             name: "one".to_owned(),
             rates: vec![RateLimit { requests, per_seconds }],

@@ -10,7 +10,7 @@ use crate::convert::{signed, unsigned};
 use crate::transaction::{Param, Tx};
 
 /// Adds what was used, together with the commit. The lines are the project's own, which is locked.
-pub(crate) fn add(tx: &mut Tx, team: TeamId, project: ProjectId, entries: Vec<LedgerEntry>) {
+pub(crate) fn add(tx: &mut Tx, team: TeamId, project: ProjectId, entries: &[LedgerEntry]) {
     if entries.is_empty() {
         return;
     }
@@ -43,8 +43,8 @@ pub(crate) fn add(tx: &mut Tx, team: TeamId, project: ProjectId, entries: Vec<Le
             Box::new(project.uuid()),
             Box::new(days),
             texts(|entry| entry.column.as_str()),
-            texts(|entry| &entry.provider),
-            texts(|entry| &entry.person),
+            texts(|entry| entry.provider.as_str()),
+            texts(|entry| entry.person.as_str()),
             usage(|usage| usage.attempts),
             usage(|usage| usage.input_tokens),
             usage(|usage| usage.output_tokens),

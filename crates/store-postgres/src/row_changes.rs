@@ -226,7 +226,7 @@ impl OpenProject {
         }
         runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;
         webhooks::add(tx, team, std::mem::take(&mut writes.deliveries));
-        ledger::add(tx, team, project, std::mem::take(&mut writes.ledger));
+        ledger::add(tx, team, project, &writes.ledger);
         apply::writes(tx, &state, value_bytes_change, writes);
         Ok(change)
     }

@@ -248,7 +248,7 @@ fn tell(connection: &Connection, asked: &Reserve, reached: &Reached, run: u64, s
 
 fn cap_standings(connection: &Connection, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>> {
     let TeamSpending { settings, .. } = settings(connection, team)?;
-    let standing = |cap: Cap| {
+    let standing = |cap: Cap| -> Result<CapStanding> {
         let spent = spent(connection, team, &cap, now_ms, None)?;
         let reserved = reserved(connection, team, &cap, None)?;
         Ok(CapStanding { cap, spent, reserved })

@@ -1,5 +1,5 @@
 import { client, data } from './client';
-import type { KeyCreate, KeyRotate, SpendingBody, TryBody, TryResult, WebhookCreate, WebhookPatch } from './types';
+import type { KeyCreate, KeyRotate, SpendingBody, TryBody, TryResult, UsageGroup, WebhookCreate, WebhookPatch } from './types';
 
 // API operations without parameters that differ between pages, named as in openapi.json.
 
@@ -20,6 +20,7 @@ export const createTeam = (slug: string, name: string) => data(client.POST('/v4/
 export const createSample = () => data(client.POST('/v4/projects/sample'));
 export const readUsage = () => data(client.GET('/v4/usage'));
 export const readSpending = () => data(client.GET('/v4/team/spending'));
+export const readSpendingUsage = (groupBy: UsageGroup) => data(client.GET('/v4/usage/spending', { params: { query: { groupBy } } }));
 export const setSpending = (body: SpendingBody) => data(client.PUT('/v4/team/spending', { body }));
 
 const webhook = (webhookId: string) => ({ params: { path: { webhookId } } });

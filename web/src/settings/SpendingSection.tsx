@@ -10,6 +10,7 @@ import { Icon } from '../ui/Icon';
 import { Card } from './Card';
 import { capAmount, capBody, capLimit, capScope } from './caps';
 import classes from './Settings.module.css';
+import { SpendingUsage } from './SpendingUsage';
 
 const QUERY_KEY = ['spending'];
 
@@ -22,6 +23,7 @@ export function SpendingSection() {
     <>
       <CapsCard spending={spending.data} />
       <PricesCard spending={spending.data} />
+      <SpendingUsage />
     </>
   );
 }

@@ -123,9 +123,9 @@ impl<V: Copy> RowChanges<V> {
         now_ms: i64,
     ) -> Result<()> {
         let mark = self.block(block_of(position))?.get(slot, place_of(position));
+        self.ledger.note(&self.project, slot, &result, now_ms);
         let row = self.row(position).ok_or_else(not_loaded)?;
         let spent = result.spent();
-        self.ledger.note(&self.project, slot, &result, now_ms);
         let Ended { ending, value, mut detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
         let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
         if matches!(ending, Ending::Value | Ending::NoData) && !mark.outdated {
