@@ -226,6 +226,7 @@ fn note(shared: &Shared, lane: Lane, held: Money, reserved: Reserved) -> u32 {
     budget.told = held.plus(each.times(granted));
     budget.reached = reached.filter(|_| granted == 0).map(|reached| spend_limit(&reached));
     if budget.reached.is_none() {
+        budget.refused_at = None;
         return granted;
     }
     // One cell is taken to be told why all of them wait.
