@@ -5,8 +5,8 @@ use rowmill_model::Limits;
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
     cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
-    row_patches, rows, run_history, runs, secrets, sessions, spending, spending_usage, team, trash, trials, usage, views, webhook,
-    webhook_deliveries,
+    row_patches, rows, run_history, runs, secrets, sessions, spending, spending_usage, team, trash, trials,
+    usage, views, webhook, webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rowmill_model::column::{AiConfig, RateLimit};
 use rowmill_model::estimate::{BasisFrom, ColumnBasis, DollarRange, Estimate};
 use rowmill_model::filter::Operator;
 use rowmill_model::prices::{ModelPrice, model_price};
 use rowmill_model::row::RowView;
-use rowmill_model::column::{AiConfig, RateLimit};
 use rowmill_model::{Amount, CellStatus, Column, SpendingSettings, Spent};
 use rowmill_query::Start;
 use rowmill_store::{PageStart, Rows, StoredProject, StoredRow, Trigger};
@@ -165,12 +165,17 @@ impl App {
         if total == 0 {
             return Ok(Sample::default());
         }
-        let page = self.list_rows(stored, list(total.saturating_sub(LAST_CELLS.into()), LAST_CELLS, false)).await?;
+        let page =
+            self.list_rows(stored, list(total.saturating_sub(LAST_CELLS.into()), LAST_CELLS, false)).await?;
         let mut sample = Sample::default();
         for row in &page.rows {
             let view = RowView::new(&stored.project.table, row.values.cells()?, &row.states);
             let state = view.state(column);
-            if let Some(meta) = state.as_ref().and_then(|state| state.meta.as_ref()).filter(|meta| !meta.contains_key("cached")) {
+            if let Some(meta) = state
+                .as_ref()
+                .and_then(|state| state.meta.as_ref())
+                .filter(|meta| !meta.contains_key("cached"))
+            {
                 sample.add(&Spent::of(meta), meta.get("milliseconds").and_then(Value::as_f64), price);
             }
         }
@@ -248,7 +253,9 @@ impl Sample {
         self.output_tokens.push(output);
         // The model may be another one by now: its price counts, unless the provider tells its own.
         let by_price = price.filter(|_| input + output > 0.0).map(|price| price.dollars(input, output));
-        self.usd.extend(spent.cost.map(Amount::number).or(by_price).or_else(|| spent.list_cost.map(Amount::number)));
+        self.usd.extend(
+            spent.cost.map(Amount::number).or(by_price).or_else(|| spent.list_cost.map(Amount::number)),
+        );
         self.credits.extend(spent.credits.map(Amount::number));
         self.milliseconds.extend(milliseconds);
     }
@@ -276,7 +283,8 @@ fn sum(columns: Vec<ColumnEstimate>) -> Estimate {
     let (mut input, mut output) = (0.0, 0.0);
     let (mut by_limit, mut busy_seconds) = (BTreeMap::<String, f64>::new(), 0.0_f64);
     for column in columns {
-        let ColumnEstimate { mut basis, input_tokens, output_tokens, credits, milliseconds, forecast } = column;
+        let ColumnEstimate { mut basis, input_tokens, output_tokens, credits, milliseconds, forecast } =
+            column;
         basis.usd = basis.usd.map(DollarRange::rounded);
         estimate.cells += basis.cells;
         (input, output) = (input + input_tokens, output + output_tokens);
@@ -327,7 +335,8 @@ mod tests {
         });
         let from = if usd.is_some() { BasisFrom::LastCells } else { BasisFrom::Unknown };
         let header = String::new();
-        let basis = ColumnBasis { column_id: String::new(), header, cells, from, sample: 1, model: None, usd };
+        let basis =
+            ColumnBasis { column_id: String::new(), header, cells, from, sample: 1, model: None, usd };
         let forecast = Forecast { limits: limits.into_iter().collect(), at_once: 10, ..Forecast::default() };
         ColumnEstimate {
             basis,
@@ -346,7 +355,11 @@ mod tests {
         assert_eq!((both.cells, both.usd.unwrap().likely), (100, 4.0));
         assert_eq!(both.seconds, 200, "a hundred calls at one every two seconds");
         assert_eq!(sum(vec![column(100, usd, None)]).seconds, 10, "ten at once, a second each");
-        assert_eq!(sum(vec![column(1, usd, None), column(1, None, None)]).usd, None, "never less than it costs");
+        assert_eq!(
+            sum(vec![column(1, usd, None), column(1, None, None)]).usd,
+            None,
+            "never less than it costs"
+        );
         let nothing = sum(Vec::new());
         assert_eq!((nothing.cells, nothing.usd.unwrap().high), (0, 0.0));
     }

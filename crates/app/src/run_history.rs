@@ -101,7 +101,16 @@ impl From<EndedRun> for Run {
     fn from(run: EndedRun) -> Self {
         let EndedRun { number, started_at_ms, ended_at_ms, started_by, is_stopped, tally } = run;
         let ended_at_ms = Some(ended_at_ms);
-        Self { id: RunId(number), started_at_ms, ended_at_ms, started_by, is_stopped, pending: 0, tally, estimate: None }
+        Self {
+            id: RunId(number),
+            started_at_ms,
+            ended_at_ms,
+            started_by,
+            is_stopped,
+            pending: 0,
+            tally,
+            estimate: None,
+        }
     }
 }
 

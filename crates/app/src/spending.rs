@@ -64,11 +64,7 @@ impl App {
         Err(Error::from(StoreError::Stale))
     }
 
-    async fn unknown_projects(
-        &self,
-        team: TeamId,
-        settings: &SpendingSettings,
-    ) -> Result<Vec<Offence>> {
+    async fn unknown_projects(&self, team: TeamId, settings: &SpendingSettings) -> Result<Vec<Offence>> {
         let mut offences = Vec::new();
         for (index, cap) in settings.caps.iter().enumerate() {
             let Some(id) = cap.project_id else { continue };

@@ -29,7 +29,8 @@ impl Trial for Trials {
 
     async fn forecast(&self, project: &Project, column: &Column) -> Forecast {
         let (Payees { providers, model, .. }, limits, at_once) = self.0.forecast(project, column).await;
-        let limit = |CallLimit { key, rates, .. }: CallLimit| ForecastLimit { name: format!("{key:?}"), rates };
+        let limit =
+            |CallLimit { key, rates, .. }: CallLimit| ForecastLimit { name: format!("{key:?}"), rates };
         Forecast { providers, model, limits: limits.into_iter().map(limit).collect(), at_once }
     }
 

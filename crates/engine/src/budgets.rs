@@ -64,7 +64,12 @@ impl LaneBudget {
 
 impl Budgets {
     /// What a team has set, as of a moment ago.
-    pub(crate) async fn settings(&self, store: &dyn Store, team: TeamId, now: Timestamp) -> Arc<TeamSpending> {
+    pub(crate) async fn settings(
+        &self,
+        store: &dyn Store,
+        team: TeamId,
+        now: Timestamp,
+    ) -> Arc<TeamSpending> {
         let is_fresh = |read_at: Timestamp| now.duration_since(read_at).unsigned_abs() < SETTINGS_KEPT;
         let known = {
             let mut inner = self.lock();

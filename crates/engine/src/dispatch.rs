@@ -118,8 +118,7 @@ async fn demands(
 async fn has_budget(shared: &Shared, lane: Lane, project: &Project, column: &Column) -> bool {
     let now = shared.clock.now();
     let spending = shared.budgets.settings(&*shared.store, project.team, now).await;
-    let payees =
-        if spending.has_caps() { Some(shared.runner.payees(project, column).await) } else { None };
+    let payees = if spending.has_caps() { Some(shared.runner.payees(project, column).await) } else { None };
     let payees = payees.map(|payees| (payees, &spending.settings));
     shared.budgets.may_ask(lane, project, column, payees, now)
 }

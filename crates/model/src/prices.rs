@@ -76,7 +76,8 @@ pub fn model_price(settings: &SpendingSettings, model: &str) -> Option<ModelPric
     let names = [model, bare, undated(model), undated(bare)];
     let own = names.iter().find_map(|name| settings.models.get(*name));
     let listed = |name: &&str| {
-        let with_vendor = || VENDORS.iter().find_map(|vendor| PRICE_LIST.models.get(&format!("{vendor}/{name}")));
+        let with_vendor =
+            || VENDORS.iter().find_map(|vendor| PRICE_LIST.models.get(&format!("{vendor}/{name}")));
         PRICE_LIST.models.get(*name).or_else(with_vendor)
     };
     own.or_else(|| names.iter().find_map(listed)).copied()
@@ -84,7 +85,8 @@ pub fn model_price(settings: &SpendingSettings, model: &str) -> Option<ModelPric
 
 /// A model's name without the date of its version.
 fn undated(name: &str) -> &str {
-    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits =
+        |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((before, date)) = name.rsplit_once('-') {
         if digits(date, 8) {
             return before;
@@ -162,7 +164,8 @@ mod tests {
     fn the_list_is_read_and_names_are_found_as_servers_write_them() {
         assert!(PRICE_LIST.models.len() > 200 && !PRICE_LIST.date.is_empty());
         let mut settings = SpendingSettings::default();
-        let price = |settings: &SpendingSettings, name: &str| model_price(settings, name).map(|price| price.input);
+        let price =
+            |settings: &SpendingSettings, name: &str| model_price(settings, name).map(|price| price.input);
         assert_eq!(price(&settings, "gpt-4o-mini"), Some(0.15));
         assert_eq!(price(&settings, "gpt-4o-mini-2099-01-31"), Some(0.15), "a later version");
         assert_eq!(price(&settings, "openai/gpt-4o-mini"), Some(0.15), "as a router writes it");
@@ -184,8 +187,14 @@ mod tests {
             (json!({"model": "m", "inputTokens": 1_000, "cached": true}), json!(null)),
             (json!({"model": "unknown", "inputTokens": 1_000}), json!(null)),
             (json!({"model": "m"}), json!(null)),
-            (json!({"credits": 3, "tried": [{"taskType": "hunter", "outcome": "verified", "credits": 3}]}), json!(1.5)),
-            (json!({"tried": [{"taskType": "hunter", "outcome": "not_found"}, {"taskType": "snov"}]}), json!(0.25)),
+            (
+                json!({"credits": 3, "tried": [{"taskType": "hunter", "outcome": "verified", "credits": 3}]}),
+                json!(1.5),
+            ),
+            (
+                json!({"tried": [{"taskType": "hunter", "outcome": "not_found"}, {"taskType": "snov"}]}),
+                json!(0.25),
+            ),
             (json!({"tried": [{"taskType": "hunter", "outcome": "not_asked"}]}), json!(null)),
         ] {
             let Value::Object(mut meta) = meta else { unreachable!() };

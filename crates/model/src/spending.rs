@@ -91,7 +91,9 @@ impl Cap {
             CapScope::Team => true,
             CapScope::Project => self.project_id == Some(project),
             CapScope::Run => self.project_id.is_none_or(|only| only == project),
-            CapScope::Credential => self.provider.as_ref().is_some_and(|provider| providers.contains(provider)),
+            CapScope::Credential => {
+                self.provider.as_ref().is_some_and(|provider| providers.contains(provider))
+            }
         }
     }
 
@@ -136,7 +138,8 @@ impl Cap {
     }
 
     fn offences(&self, path: &str, offences: &mut Vec<Offence>) {
-        let mut tell = |field: &str, words: &str| offences.push(Offence::new(format!("{path}.{field}"), words));
+        let mut tell =
+            |field: &str, words: &str| offences.push(Offence::new(format!("{path}.{field}"), words));
         let may_have_project = matches!(self.scope, CapScope::Project | CapScope::Run);
         if self.scope == CapScope::Project && self.project_id.is_none() {
             tell("projectId", "is required for the scope project");
@@ -231,12 +234,16 @@ mod tests {
                 cap(CapScope::Team, None),
                 cap(CapScope::Run, Some(CapPeriod::Day)),
                 Cap { credits: Some(1.0), ..cap(CapScope::Project, Some(CapPeriod::Day)) },
-                Cap { provider: Some("nobody".to_owned()), ..cap(CapScope::Credential, Some(CapPeriod::Month)) },
+                Cap {
+                    provider: Some("nobody".to_owned()),
+                    ..cap(CapScope::Credential, Some(CapPeriod::Month))
+                },
             ],
             ..SpendingSettings::default()
         };
         let paths: Vec<String> = all.offences().into_iter().map(|offence| offence.path).collect();
-        let expected = ["caps[0].period", "caps[1].period", "caps[2].projectId", "caps[2].usd", "caps[3].provider"];
+        let expected =
+            ["caps[0].period", "caps[1].period", "caps[2].projectId", "caps[2].usd", "caps[3].provider"];
         assert_eq!(paths, expected);
     }
 }

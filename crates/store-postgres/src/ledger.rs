@@ -64,10 +64,8 @@ pub(crate) async fn learned(
     let sql = "SELECT coalesce(sum(calls), 0)::int8, coalesce(sum(usd), 0)::int8, coalesce(sum(credits), 0)::int8 \
                FROM rowmill.ledger WHERE project = $1 AND col = $2 AND day >= $3";
     let found = tx.query(sql, &[&project.uuid(), &column.as_str(), &since_day]).await?;
-    let learned = |row: &Row| Learned {
-        calls: row.get(0),
-        money: Money { usd: row.get(1), credits: row.get(2) },
-    };
+    let learned =
+        |row: &Row| Learned { calls: row.get(0), money: Money { usd: row.get(1), credits: row.get(2) } };
     Ok(found.first().map(learned).unwrap_or_default())
 }
 

@@ -40,7 +40,9 @@ impl SpendingStore for SqliteStore {
     }
 
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>> {
-        self.readers.read_long(ReadKind::List, move |connection| cap_standings(connection, team, now_ms)).await
+        self.readers
+            .read_long(ReadKind::List, move |connection| cap_standings(connection, team, now_ms))
+            .await
     }
 
     async fn note_run_estimate(&self, project: ProjectId, run: u64, estimate: Estimate) -> Result<()> {
@@ -139,8 +141,7 @@ fn reserve(connection: &Connection, asked: &Reserve) -> Result<Reserved> {
         let reserved = reserved(connection, *team, &cap, Some((asked, *lane)))?;
         standings.push(CapStanding { cap, spent, reserved });
     }
-    let learned =
-        ledger::learned(connection, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS)?;
+    let learned = ledger::learned(connection, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS)?;
     let granted = asked.decide(&standings, learned);
     hold(connection, asked, asked.held.plus(granted.each.times(granted.granted)))?;
     if let Some(reached) = &granted.reached {
@@ -159,7 +160,13 @@ fn forget_lost(connection: &Connection, team: TeamId) -> Result<()> {
 }
 
 /// What a cap has spent, in the unit it is in. A run's is known only with its counts.
-fn spent(connection: &Connection, team: TeamId, cap: &Cap, now_ms: i64, tally: Option<&Tally>) -> Result<i64> {
+fn spent(
+    connection: &Connection,
+    team: TeamId,
+    cap: &Cap,
+    now_ms: i64,
+    tally: Option<&Tally>,
+) -> Result<i64> {
     let money = match cap.first_day(now_ms) {
         Some(day) => {
             let project = cap.project_id.filter(|_| cap.scope == CapScope::Project);

@@ -80,12 +80,9 @@ impl Section {
 
     pub fn project(self) -> Option<ProjectId> {
         match self {
-            Self::Teams
-            | Self::Keys
-            | Self::Sealed
-            | Self::Webhooks
-            | Self::Spending
-            | Self::Receipts => None,
+            Self::Teams | Self::Keys | Self::Sealed | Self::Webhooks | Self::Spending | Self::Receipts => {
+                None
+            }
             Self::Rows(project) | Self::Blocks(project) | Self::Guests(project) | Self::Retries(project) => {
                 Some(project)
             }

@@ -41,7 +41,8 @@ impl TeamSpending {
 
     /// Reads what is stored.
     pub fn read(version: u64, document: &str, has_run_caps: bool) -> Result<Self> {
-        let settings = serde_json::from_str(document).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        let settings =
+            serde_json::from_str(document).map_err(|error| StoreError::Damaged(error.to_string()))?;
         Ok(Self { version, settings, has_run_caps })
     }
 }
@@ -67,10 +68,7 @@ impl Money {
 
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self {
-            usd: self.usd.saturating_add(other.usd),
-            credits: self.credits.saturating_add(other.credits),
-        }
+        Self { usd: self.usd.saturating_add(other.usd), credits: self.credits.saturating_add(other.credits) }
     }
 
     pub fn spent(spent: &Spent) -> Self {

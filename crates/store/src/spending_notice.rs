@@ -9,7 +9,12 @@ use crate::webhooks::{NewDelivery, Subscription};
 
 impl Reserve {
     /// What webhooks are told of a cap that was reached.
-    pub fn deliveries(&self, subscriptions: Vec<Subscription>, reached: &Reached, seq: u64) -> Vec<NewDelivery> {
+    pub fn deliveries(
+        &self,
+        subscriptions: Vec<Subscription>,
+        reached: &Reached,
+        seq: u64,
+    ) -> Vec<NewDelivery> {
         let event = EventType::SpendLimitReached;
         let mut data = json!({
             "projectId": self.lane.project.to_string(), "sequence": seq, "columnId": self.column.as_str(),
@@ -18,7 +23,8 @@ impl Reserve {
         if let (Some(at_ms), Some(data)) = (reached.resets_at_ms, data.as_object_mut()) {
             data.insert("resetsAt".to_owned(), timestamp(at_ms).into());
         }
-        let body = json!({ "type": event.word(), "timestamp": timestamp(self.now_ms), "data": data }).to_string();
+        let body =
+            json!({ "type": event.word(), "timestamp": timestamp(self.now_ms), "data": data }).to_string();
         let is_told = |subscription: &Subscription| {
             let is_about = |ids: &Vec<ProjectId>| ids.contains(&self.lane.project);
             subscription.events.contains(&event) && subscription.project_ids.as_ref().is_none_or(is_about)

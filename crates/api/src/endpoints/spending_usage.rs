@@ -225,7 +225,9 @@ mod tests {
         assert_eq!(days(None, None, now_ms).unwrap(), (19_971, 20_000));
         assert_eq!(days(Some("2026-11-01"), Some("2026-11-17"), now_ms).unwrap(), (20_758, 20_774));
         assert_eq!(date_text(20_774), "2026-11-17");
-        for (from, to) in [("2026-11-18", "2026-11-17"), ("2020-01-01", "2026-11-17"), ("yesterday!", "2026-11-17")] {
+        for (from, to) in
+            [("2026-11-18", "2026-11-17"), ("2020-01-01", "2026-11-17"), ("yesterday!", "2026-11-17")]
+        {
             assert!(days(Some(from), Some(to), now_ms).is_err(), "{from}");
         }
     }

@@ -116,7 +116,8 @@ impl From<Run> for RunOut {
     fn from(run: Run) -> Self {
         let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally, estimate } = run;
         let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
-        let Spent { cost, list_cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
+        let Spent { cost, list_cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } =
+            spent;
         Self {
             id: id.to_string(),
             status: match (ended_at_ms, is_stopped) {

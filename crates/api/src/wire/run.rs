@@ -202,8 +202,14 @@ impl RunWaiting {
 impl RunCounts {
     fn of(tally: &Tally) -> Option<Self> {
         let run = tally.run();
-        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, list_cost, credits, usage: _ } } =
-            run;
+        let RunTally {
+            done,
+            empty,
+            failed,
+            skipped,
+            stopped,
+            spent: Spent { cost, list_cost, credits, usage: _ },
+        } = run;
         (tally.is_processing() || !run.is_blank()).then(|| Self {
             cells: tally.pending() + run.ended(),
             done,

@@ -159,7 +159,11 @@ impl From<Spending> for SpendingOut {
             }
         };
         Self {
-            price_list: PriceListOut { date: &list.date, source: &list.source, models: list.models.len() as u64 },
+            price_list: PriceListOut {
+                date: &list.date,
+                source: &list.source,
+                models: list.models.len() as u64,
+            },
             models: settings.models,
             providers: settings.providers,
             caps: caps.into_iter().map(cap).collect(),

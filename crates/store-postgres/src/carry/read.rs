@@ -4,8 +4,8 @@ use rowmill_model::cell::Details;
 use rowmill_model::plan::Block;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key, PageLimit,
-    Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key,
+    PageLimit, Receipt, Retry, Section,
 };
 use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use tokio_postgres::types::ToSql;

@@ -9,7 +9,8 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt,
+    Section,
 };
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{ApiKey, Result, lookup};

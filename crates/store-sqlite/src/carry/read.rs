@@ -4,8 +4,8 @@ use rowmill_model::plan::Block;
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key, PageLimit,
-    Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key,
+    PageLimit, Receipt, Retry, Section,
 };
 use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use rusqlite::{Connection, Params, Row};
@@ -148,7 +148,8 @@ impl Page<'_> {
     }
 
     fn spending(&self, after: Option<&Key>) -> Result<Vec<CarriedSpending>> {
-        let sql = "SELECT team, version, document FROM spending_settings WHERE team > ?1 ORDER BY team LIMIT ?2";
+        let sql =
+            "SELECT team, version, document FROM spending_settings WHERE team > ?1 ORDER BY team LIMIT ?2";
         self.read(sql, (id_after(after)?, self.page_limit.items), |row| {
             let team = TeamId(uuid_of(row, 0).map_err(backend)?);
             let document: String = row.get(2).map_err(backend)?;

@@ -7,7 +7,8 @@ use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt, Retry,
+    Section,
 };
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{Result, Sealed, StoreError};

@@ -22,7 +22,8 @@ impl Ledger {
             return;
         }
         let day = day_of(now_ms);
-        let mut add = |provider: String, spent: Spent| *self.0.entry((day, slot, provider)).or_default() += spent;
+        let mut add =
+            |provider: String, spent: Spent| *self.0.entry((day, slot, provider)).or_default() += spent;
         let meta = match result {
             CellResult::Value(_, meta) | CellResult::NoData(meta) | CellResult::Failed(_, meta) => Some(meta),
             CellResult::Retry { .. } | CellResult::Later { .. } | CellResult::Skipped(_) => None,

@@ -20,7 +20,12 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("estimates", Own:
 pub(super) fn model() -> StubServer {
     StubServer::start(|seen, number| {
         let body = seen.json();
-        let prompt: usize = body["messages"].as_array().unwrap().iter().map(|message| message["content"].to_string().len()).sum();
+        let prompt: usize = body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["content"].to_string().len())
+            .sum();
         ok(json!({
             "model": body["model"],
             "choices": [{ "message": { "content": "Yes." }, "finish_reason": "stop" }],
@@ -45,7 +50,8 @@ fn table_of(server: &Server, rows: usize, more: Value) -> (Table, String) {
         body[name] = value;
     }
     let column = table.add_column(body);
-    let rows: Value = (0..rows).map(|row| json!({ "Text": format!("{row} {}", "word ".repeat(row % 40)) })).collect();
+    let rows: Value =
+        (0..rows).map(|row| json!({ "Text": format!("{row} {}", "word ".repeat(row % 40)) })).collect();
     table.insert(rows);
     (table, column)
 }
@@ -70,15 +76,28 @@ fn a_run_is_estimated_from_its_rows_and_then_from_its_cells() {
     let (table, column) = table_of(&server, 200, json!({}));
     let guess = estimate(&table, json!({}));
     assert_eq!(model.count(), 0, "nobody is asked");
-    assert_eq!((&guess["cells"], &guess["basis"][0]["from"]), (&json!(200), &json!("sampled_rows")), "{guess}");
-    assert_eq!((&guess["basis"][0]["columnId"], &guess["basis"][0]["model"]), (&json!(column), &json!("gpt-4o-mini")));
+    assert_eq!(
+        (&guess["cells"], &guess["basis"][0]["from"]),
+        (&json!(200), &json!("sampled_rows")),
+        "{guess}"
+    );
+    assert_eq!(
+        (&guess["basis"][0]["columnId"], &guess["basis"][0]["model"]),
+        (&json!(column), &json!("gpt-4o-mini"))
+    );
     let usd = &guess["usd"];
-    assert!(number(&usd["low"]) < number(&usd["likely"]) && number(&usd["likely"]) < number(&usd["high"]), "{guess}");
+    assert!(
+        number(&usd["low"]) < number(&usd["likely"]) && number(&usd["likely"]) < number(&usd["high"]),
+        "{guess}"
+    );
 
     run(&table, json!({ "limit": 40 }));
     let closer = estimate(&table, json!({}));
     let basis = &closer["basis"][0];
-    assert_eq!((&closer["cells"], &basis["from"], &basis["sample"]), (&json!(160), &json!("last_cells"), &json!(40)));
+    assert_eq!(
+        (&closer["cells"], &basis["from"], &basis["sample"]),
+        (&json!(160), &json!("last_cells"), &json!(40))
+    );
     run(&table, json!({ "estimate": true }));
     let told = table.get("/runs").ok()["runs"][0].clone();
     assert_eq!(told["estimate"]["usd"], closer["usd"], "estimate beside truth");
@@ -98,7 +117,11 @@ fn a_price_that_is_not_known_is_not_nothing() {
     let config = json!({ "prompt": "@{Text}", "model": "house-model" });
     let (table, column) = table_of(&server, 10, json!({ "aiConfig": config }));
     let unknown = estimate(&table, json!({}));
-    assert_eq!((&unknown["usd"], &unknown["basis"][0]["from"]), (&Value::Null, &json!("unknown")), "{unknown}");
+    assert_eq!(
+        (&unknown["usd"], &unknown["basis"][0]["from"]),
+        (&Value::Null, &json!("unknown")),
+        "{unknown}"
+    );
     run(&table, json!({ "limit": 1 }));
     let row = table.rows(&[("pageSize", "1")])["rows"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(table.cells(&row)[&column]["meta"].get("listCost"), None);
@@ -136,7 +159,8 @@ fn credits_have_the_price_that_the_team_says() {
     let server =
         started(&[("ROWMILL_LEADMAGIC_BASE_URL", &leadmagic.url("")), ("ROWMILL_LEADMAGIC_API_KEY", "l")]);
     let (table, column) = super::provider_columns::waterfall(&server, &["leadmagic"]);
-    let ids = table.insert(json!([{ "Name": "Ada L", "Domain": "a.test" }, { "Name": "Bob M", "Domain": "b.test" }]));
+    let ids = table
+        .insert(json!([{ "Name": "Ada L", "Domain": "a.test" }, { "Name": "Bob M", "Domain": "b.test" }]));
     assert_eq!(estimate(&table, json!({}))["usd"], Value::Null);
     set(&server, json!({ "providers": { "leadmagic": { "usdPerCredit": 0.25 } } }));
     let guess = estimate(&table, json!({}));

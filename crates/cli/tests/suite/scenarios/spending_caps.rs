@@ -46,7 +46,8 @@ fn variables(model: &StubServer) -> [(&'static str, String); 3] {
 fn asked(model: &StubServer) -> Server {
     let variables = variables(model);
     let quick = [("ROWMILL_WEBHOOK_RETRY_MILLISECONDS", "20")];
-    let all: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).chain(quick).collect();
+    let all: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (*name, value.as_str())).chain(quick).collect();
     started(&all)
 }
 
@@ -90,11 +91,19 @@ fn a_cap_pauses_the_run_until_it_is_raised() {
     let status = paused(&table);
     settles_at(&model, 10);
     let column = &status["columns"][&column];
-    assert_eq!((&column["complete"], &column["queued"], &column["error"]), (&json!(10), &json!(30), &json!(0)), "{status}");
+    assert_eq!(
+        (&column["complete"], &column["queued"], &column["error"]),
+        (&json!(10), &json!(30), &json!(0)),
+        "{status}"
+    );
     let message = status["run"]["waiting"]["reason"]["message"].as_str().unwrap();
     assert!(message.starts_with("The team's cap of $0.1 a day is reached"), "{message}");
     let cap = api.get("/v4/team/spending").ok()["caps"][0].clone();
-    assert_eq!((&cap["spent"], &cap["reserved"], &cap["reached"]), (&json!(0.1), &json!(0.0), &json!(true)), "{cap}");
+    assert_eq!(
+        (&cap["spent"], &cap["reserved"], &cap["reached"]),
+        (&json!(0.1), &json!(0.0), &json!(true)),
+        "{cap}"
+    );
     let event = eventually("the event", TIME_MAX, || told(&receiver, "spend.limit_reached").pop());
     assert_eq!((&event["cap"]["usd"], &event["resetsAt"]), (&json!(0.1), &cap["resetsAt"]), "{event}");
     assert!(event["projectId"].as_str().unwrap().starts_with("proj_"), "{event}");
@@ -143,7 +152,11 @@ fn a_credential_can_be_capped_in_credits() {
     let caps = json!([{ "scope": "credential", "provider": "leadmagic", "period": "month", "credits": 3 }]);
     set_caps(&api, caps);
     let (table, _) = super::provider_columns::waterfall(&server, &["leadmagic"]);
-    table.insert((0..12).map(|row| json!({ "Name": format!("Ada L{row}"), "Domain": format!("a{row}.test") })).collect());
+    table.insert(
+        (0..12)
+            .map(|row| json!({ "Name": format!("Ada L{row}"), "Domain": format!("a{row}.test") }))
+            .collect(),
+    );
     table.post("/trigger", json!({})).ok();
     paused(&table);
     settles_at(&leadmagic, 6);
@@ -175,7 +188,10 @@ fn caps_that_make_no_sense_are_refused() {
     refused(json!([{ "scope": "team", "usd": 1 }]), &["caps[0].period"]);
     refused(json!([{ "scope": "run", "period": "day", "usd": 1 }]), &["caps[0].period"]);
     refused(json!([{ "scope": "team", "period": "day" }]), &["caps[0].usd"]);
-    refused(json!([{ "scope": "credential", "provider": "nobody", "period": "day", "usd": 1 }]), &["caps[0].provider"]);
+    refused(
+        json!([{ "scope": "credential", "provider": "nobody", "period": "day", "usd": 1 }]),
+        &["caps[0].provider"],
+    );
     let elsewhere = "proj_0190f0e0a1b27c3d8e4f0123456789ab";
     let foreign = json!([{ "scope": "project", "projectId": elsewhere, "period": "day", "usd": 1 }]);
     refused(foreign, &["caps[0].projectId"]);
@@ -199,11 +215,15 @@ fn what_was_spent_is_listed_and_exported() {
     let spent: f64 = days["lines"].as_array().unwrap().iter().map(|line| line["usd"].as_f64().unwrap()).sum();
     assert!((spent - 0.08).abs() < 1e-9, "{days}");
     let projects = by("project");
-    let calls: Vec<&Value> = projects["lines"].as_array().unwrap().iter().map(|line| &line["calls"]).collect();
+    let calls: Vec<&Value> =
+        projects["lines"].as_array().unwrap().iter().map(|line| &line["calls"]).collect();
     assert_eq!(calls, [&json!(3), &json!(5)], "{projects}");
     let columns = by("column");
     let line = &columns["lines"][1];
-    assert_eq!((&line["columnId"], &line["column"], &line["usd"]), (&json!(column), &json!("Answer"), &json!(0.05)));
+    assert_eq!(
+        (&line["columnId"], &line["column"], &line["usd"]),
+        (&json!(column), &json!("Answer"), &json!(0.05))
+    );
     assert_eq!(by("provider")["lines"][0]["provider"], "openai");
     assert!(by("person")["lines"][0]["person"].as_str().unwrap().starts_with("key "), "{}", by("person"));
     let file = api.get("/v4/usage/spending/export");
@@ -216,7 +236,8 @@ fn what_was_spent_is_listed_and_exported() {
 fn nodes_keep_to_one_cap_together() {
     let model = model();
     let variables = variables(&model);
-    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let here = first(&variables);
     let others = [here.beside("worker", &[]), here.beside("worker", &[])];
     set_caps(&here.api(), json!([{ "scope": "team", "period": "month", "usd": 0.6 }]));
