@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rowmill_model::cell::Meta;
 use rowmill_model::column::{AiConfig, RateLimit};
 use rowmill_model::estimate::{BasisFrom, ColumnBasis, DollarRange, Estimate};
 use rowmill_model::filter::Operator;
-use rowmill_model::prices::{ModelPrice, model_price};
+use rowmill_model::prices::ModelPrice;
+use rowmill_model::pricing::model_price;
 use rowmill_model::row::RowView;
-use rowmill_model::{Amount, CellStatus, Column, SpendingSettings, Spent};
+use rowmill_model::{Amount, CellStatus, Column, ProjectId, SpendingSettings, Spent};
 use rowmill_query::Start;
-use rowmill_store::{PageStart, Rows, StoredProject, StoredRow, Trigger};
+use rowmill_store::{PageStart, ProcessingStatus, Rows, StoredProject, StoredRow, Trigger};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -23,6 +25,10 @@ use crate::tester::TrialCell;
 
 /// How many finished cells of a column are looked at.
 const LAST_CELLS: u32 = 50;
+/// How many rows at both ends of the table are searched for them.
+const EDGE_ROWS: u32 = 100;
+/// With as many cells the whole table is not searched.
+const ENOUGH_CELLS: usize = 5;
 /// How many rows are looked at where there are none.
 const SAMPLED_ROWS: usize = 20;
 const SAMPLED_BYTES: usize = 4 * 1024 * 1024;
@@ -58,6 +64,13 @@ struct ColumnEstimate {
     forecast: Forecast,
 }
 
+/// What all columns are judged by.
+struct Known {
+    settings: SpendingSettings,
+    status: Option<ProcessingStatus>,
+    edges: Vec<StoredRow>,
+}
+
 impl App {
     /// What a run of these cells is likely to take; `None` if it has too many columns.
     pub async fn estimate(
@@ -75,7 +88,12 @@ impl App {
         if columns.len() > COLUMNS_MAX {
             return Ok(None);
         }
-        let settings = self.store.spending(stored.project.team).await?.settings;
+        let id = stored.project.id;
+        let known = Known {
+            settings: self.store.spending(stored.project.team).await?.settings,
+            status: self.store.processing_status(id).await?,
+            edges: self.edge_rows(id).await?,
+        };
         let by = self.starter(caller, trigger.is_session).await?;
         let mut estimates = Vec::new();
         for column in columns {
@@ -91,7 +109,7 @@ impl App {
             };
             let cells = self.store.start_run(trigger, by.clone()).await?.rows;
             if cells > 0 {
-                estimates.push(self.estimate_column(&stored, column, cells, &rows, &settings).await?);
+                estimates.push(self.estimate_column(&stored, column, cells, &rows, &known).await?);
             }
         }
         Ok(Some(sum(estimates)))
@@ -103,14 +121,19 @@ impl App {
         column: &Column,
         cells: u64,
         rows: &Rows,
-        settings: &SpendingSettings,
+        known: &Known,
     ) -> Result<ColumnEstimate> {
+        let Known { settings, status, edges } = known;
+        let total = status.as_ref().map_or(0, |status| status.row_count);
+        let has_run =
+            status.as_ref().is_some_and(|status| status.tally.column(column.slot, total).completed > 0);
         let forecast = match self.tester.get() {
             Some(trial) => trial.forecast(&stored.project, column).await,
             None => Forecast::default(),
         };
         let price = forecast.model.as_deref().and_then(|model| model_price(settings, model));
-        let sample = self.last_cells(stored, column, price).await?;
+        let sample =
+            if has_run { self.last_cells(stored, column, price, edges).await? } else { Sample::default() };
         let mut estimate = ColumnEstimate {
             basis: ColumnBasis {
                 column_id: column.id.to_string(),
@@ -140,46 +163,47 @@ impl App {
         Ok(estimate)
     }
 
+    /// The first and the last rows of a project, where cells that ran are most likely found.
+    async fn edge_rows(&self, project: ProjectId) -> Result<Vec<StoredRow>> {
+        let page =
+            |start: u64| self.store.rows_within(project, PageStart::Offset(start), EDGE_ROWS, SAMPLED_BYTES);
+        let first = page(0).await?;
+        let mut rows = first.rows;
+        let read = rows.len() as u64;
+        if first.total > read {
+            rows.extend(page(first.total.saturating_sub(EDGE_ROWS.into()).max(read)).await?.rows);
+        }
+        Ok(rows)
+    }
+
     /// The last cells of a column that ran, those that were reused apart.
     async fn last_cells(
         &self,
         stored: &StoredProject,
         column: &Column,
         price: Option<ModelPrice>,
+        edges: &[StoredRow],
     ) -> Result<Sample> {
+        let near = last_of(stored, column, edges)?;
+        if near.len() >= ENOUGH_CELLS {
+            return Ok(Sample::of(&near, price));
+        }
         let finished = json!([{
             "columnId": column.id.as_str(),
             "operator": Operator::StatusIs.word(),
             "value": CellStatus::Completed.word(),
         }]);
-        let list = |start: u64, limit: u32, include_total: bool| ListRows {
+        let list = ListRows {
             view_id: None,
-            filters: Some(finished.clone()),
+            filters: Some(finished),
             sorting: None,
             search: None,
-            start: Start::Offset(start),
-            limit,
-            include_total,
+            start: Start::Offset(0),
+            limit: LAST_CELLS,
+            include_total: false,
         };
-        let total = self.list_rows(stored, list(0, 1, true)).await?.total.unwrap_or_default();
-        if total == 0 {
-            return Ok(Sample::default());
-        }
-        let page =
-            self.list_rows(stored, list(total.saturating_sub(LAST_CELLS.into()), LAST_CELLS, false)).await?;
-        let mut sample = Sample::default();
-        for row in &page.rows {
-            let view = RowView::new(&stored.project.table, row.values.cells()?, &row.states);
-            let state = view.state(column);
-            if let Some(meta) = state
-                .as_ref()
-                .and_then(|state| state.meta.as_ref())
-                .filter(|meta| !meta.contains_key("cached"))
-            {
-                sample.add(&Spent::of(meta), meta.get("milliseconds").and_then(Value::as_f64), price);
-            }
-        }
-        Ok(sample)
+        let page = self.list_rows(stored, list).await?;
+        Ok(Sample::of(&last_of(stored, column, &page.rows)?, price))
     }
 
     /// Where no cell has run: what would be sent for some rows, and what an answer usually has.
@@ -245,7 +269,31 @@ impl App {
     }
 }
 
+/// The provenance of the last cells of a column among these rows.
+fn last_of(stored: &StoredProject, column: &Column, rows: &[StoredRow]) -> Result<Vec<Meta>> {
+    let mut found = Vec::new();
+    for row in rows {
+        let view = RowView::new(&stored.project.table, row.values.cells()?, &row.states);
+        let Some(state) = view.state(column).filter(|state| state.status == CellStatus::Completed) else {
+            continue;
+        };
+        if let Some(meta) = state.meta.as_ref().filter(|meta| !meta.contains_key("cached")) {
+            found.push((state.updated_at_ms, meta.clone()));
+        }
+    }
+    found.sort_by_key(|(at_ms, _)| std::cmp::Reverse(*at_ms));
+    Ok(found.into_iter().take(LAST_CELLS as usize).map(|(_, meta)| meta).collect())
+}
+
 impl Sample {
+    fn of(cells: &[Meta], price: Option<ModelPrice>) -> Self {
+        let mut sample = Self::default();
+        for meta in cells {
+            sample.add(&Spent::of(meta), meta.get("milliseconds").and_then(Value::as_f64), price);
+        }
+        sample
+    }
+
     fn add(&mut self, spent: &Spent, milliseconds: Option<f64>, price: Option<ModelPrice>) {
         self.count += 1;
         let (input, output) = (count(spent.usage.input_tokens), count(spent.usage.output_tokens));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
 use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input};
-use rowmill_model::prices::note_list_cost;
+use rowmill_model::pricing::note_list_cost;
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
 use rowmill_model::{CellError, Column, ColumnType, Offence, Project, RowId, Value as CellValue};

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
-use rowmill_model::prices::model_price;
+use rowmill_model::pricing::model_price;
 use rowmill_model::{Amount, CellError, Column, ColumnId, ErrorCode, Project, SpendingSettings, TeamId};
 use rowmill_store::spending::{Money, Reached, Reserve, Reserved, TeamSpending};
-use rowmill_store::{Lane, Store, StoreError, Ticket};
+use rowmill_store::{Lane, Store, Ticket, WorkerId};
 
 use crate::cell_runner::Payees;
-use crate::shared::Shared;
+use crate::in_flight::InFlightCells;
 
 /// For how long a team's settings are believed: so soon a new cap holds on every node.
 const SETTINGS_KEPT: Duration = Duration::from_secs(1);
@@ -166,93 +166,85 @@ impl Budgets {
     }
 }
 
-/// Holds what is to be claimed to the caps, and writes down what became free.
-pub(crate) async fn limit_to_budgets(
-    shared: &Shared,
-    asks: Vec<(Lane, u32)>,
-) -> Result<Vec<(Lane, u32)>, StoreError> {
-    let mut limited = Vec::with_capacity(asks.len());
-    for (lane, wanted) in &asks {
-        let Some(reserve) = reservation(shared, *lane, *wanted) else {
-            limited.push((*lane, *wanted));
-            continue;
-        };
-        let held = reserve.held;
-        let reserved = shared.store.reserve(reserve).await?;
-        let may_begin = note(shared, *lane, held, reserved);
-        if may_begin > 0 {
-            limited.push((*lane, may_begin));
+/// Who reserves, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reserver {
+    pub(crate) worker: WorkerId,
+    pub(crate) expires_at_ms: i64,
+    pub(crate) now: Timestamp,
+}
+
+impl Budgets {
+    /// What is to be set aside for so many cells of a lane. `None` if it is under no cap.
+    pub(crate) fn reservation(
+        &self,
+        in_flight: &InFlightCells,
+        by: Reserver,
+        lane: Lane,
+        wanted: u32,
+    ) -> Option<Reserve> {
+        let mut inner = self.lock();
+        let budget = inner.lanes.get_mut(&lane)?;
+        budget.granted = 0;
+        budget.tickets.retain(|ticket, _| in_flight.holds(*ticket));
+        budget.refused.retain(|ticket, _| in_flight.holds(*ticket));
+        Some(Reserve {
+            worker: by.worker,
+            expires_at_ms: by.expires_at_ms,
+            now_ms: by.now.as_millisecond(),
+            team: budget.team,
+            lane,
+            column: budget.column.clone(),
+            providers: budget.providers.clone(),
+            guess: budget.guess,
+            held: budget.held(),
+            in_flight: u32::try_from(budget.tickets.len()).unwrap_or(u32::MAX),
+            wanted,
+        })
+    }
+
+    /// Remembers what was granted; says how many cells to claim.
+    pub(crate) fn note(&self, lane: Lane, held: Money, reserved: Reserved, now: Timestamp) -> u32 {
+        let mut inner = self.lock();
+        let Some(budget) = inner.lanes.get_mut(&lane) else { return 0 };
+        let Reserved { granted, each, reached } = reserved;
+        (budget.granted, budget.each, budget.looked_at) = (granted, each, now);
+        budget.told = held.plus(each.times(granted));
+        budget.reached = reached.filter(|_| granted == 0).map(|reached| spend_limit(&reached));
+        if budget.reached.is_none() {
+            budget.refused_at = None;
+            return granted;
+        }
+        // One cell is taken to be told why all of them wait.
+        let is_told = |at: Timestamp| now.duration_since(at).unsigned_abs() < TOLD_EVERY;
+        if budget.refused_at.is_some_and(is_told) {
+            return 0;
+        }
+        budget.refused_at = Some(now);
+        1
+    }
+
+    /// Lanes of which nothing is asked for and less is held than the store was told.
+    pub(crate) fn idle_lanes(&self, in_flight: &InFlightCells, asks: &[(Lane, u32)]) -> Vec<Lane> {
+        let inner = self.lock();
+        let is_asked = |lane: &Lane| asks.iter().any(|(asked, _)| asked == lane);
+        let changed = inner.lanes.iter().filter(|(lane, budget)| {
+            let running = budget.tickets.iter().filter(|(ticket, _)| in_flight.holds(**ticket));
+            let held = running.fold(Money::default(), |sum, (_, each)| sum.plus(*each));
+            !is_asked(lane) && budget.told != held
+        });
+        changed.map(|(lane, _)| *lane).collect()
+    }
+
+    /// The store was told what is held of a lane.
+    pub(crate) fn told(&self, lane: Lane, held: Money) {
+        let mut inner = self.lock();
+        if held == Money::default() {
+            inner.lanes.remove(&lane);
+        } else if let Some(budget) = inner.lanes.get_mut(&lane) {
+            budget.told = held;
         }
     }
-    for lane in idle_lanes(shared, &asks) {
-        if let Some(reserve) = reservation(shared, lane, 0) {
-            let held = reserve.held;
-            shared.store.reserve(reserve).await?;
-            let mut inner = shared.budgets.lock();
-            if held == Money::default() {
-                inner.lanes.remove(&lane);
-            } else if let Some(budget) = inner.lanes.get_mut(&lane) {
-                budget.told = held;
-            }
-        }
-    }
-    Ok(limited)
-}
-
-/// What is to be set aside for so many cells of a lane. `None` if it is under no cap.
-fn reservation(shared: &Shared, lane: Lane, wanted: u32) -> Option<Reserve> {
-    let mut inner = shared.budgets.lock();
-    let budget = inner.lanes.get_mut(&lane)?;
-    budget.granted = 0;
-    budget.tickets.retain(|ticket, _| shared.in_flight.holds(*ticket));
-    budget.refused.retain(|ticket, _| shared.in_flight.holds(*ticket));
-    Some(Reserve {
-        worker: shared.worker,
-        expires_at_ms: shared.expires_at_ms(),
-        now_ms: shared.clock.now().as_millisecond(),
-        team: budget.team,
-        lane,
-        column: budget.column.clone(),
-        providers: budget.providers.clone(),
-        guess: budget.guess,
-        held: budget.held(),
-        in_flight: u32::try_from(budget.tickets.len()).unwrap_or(u32::MAX),
-        wanted,
-    })
-}
-
-/// Remembers what was granted; says how many cells to claim.
-fn note(shared: &Shared, lane: Lane, held: Money, reserved: Reserved) -> u32 {
-    let now = shared.clock.now();
-    let mut inner = shared.budgets.lock();
-    let Some(budget) = inner.lanes.get_mut(&lane) else { return 0 };
-    let Reserved { granted, each, reached } = reserved;
-    (budget.granted, budget.each, budget.looked_at) = (granted, each, now);
-    budget.told = held.plus(each.times(granted));
-    budget.reached = reached.filter(|_| granted == 0).map(|reached| spend_limit(&reached));
-    if budget.reached.is_none() {
-        budget.refused_at = None;
-        return granted;
-    }
-    // One cell is taken to be told why all of them wait.
-    let is_told = |at: Timestamp| now.duration_since(at).unsigned_abs() < TOLD_EVERY;
-    if budget.refused_at.is_some_and(is_told) {
-        return 0;
-    }
-    budget.refused_at = Some(now);
-    1
-}
-
-/// Lanes of which nothing is asked for and less is held than the store was told.
-fn idle_lanes(shared: &Shared, asks: &[(Lane, u32)]) -> Vec<Lane> {
-    let inner = shared.budgets.lock();
-    let is_asked = |lane: &Lane| asks.iter().any(|(asked, _)| asked == lane);
-    let changed = inner.lanes.iter().filter(|(lane, budget)| {
-        let in_flight = budget.tickets.iter().filter(|(ticket, _)| shared.in_flight.holds(**ticket));
-        let held = in_flight.fold(Money::default(), |sum, (_, each)| sum.plus(*each));
-        !is_asked(lane) && budget.told != held
-    });
-    changed.map(|(lane, _)| *lane).collect()
 }
 
 /// What a cell is taken to cost as long as none has told.

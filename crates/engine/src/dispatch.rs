@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use rowmill_model::{Column, Project, ProjectId, TeamId};
 use rowmill_store::{Claimed, Lane, StoreError};
 
-use crate::budgets::limit_to_budgets;
+use crate::budgets::Reserver;
 use crate::cell_runner::Cell;
 use crate::fair_share::{LaneDemand, fair_share};
 use crate::results::BATCH_WINDOW;
@@ -112,6 +112,34 @@ async fn demands(
         demands.push(LaneDemand { lane: *lane, team: project.team, capacity });
     }
     Ok((demands, available_at))
+}
+
+/// Holds what is to be claimed to the spending caps, and writes down what became free.
+async fn limit_to_budgets(shared: &Shared, asks: Vec<(Lane, u32)>) -> Result<Vec<(Lane, u32)>, StoreError> {
+    let (budgets, in_flight) = (&shared.budgets, &shared.in_flight);
+    let by =
+        || Reserver { worker: shared.worker, expires_at_ms: shared.expires_at_ms(), now: shared.clock.now() };
+    let mut limited = Vec::with_capacity(asks.len());
+    for (lane, wanted) in &asks {
+        let Some(reserve) = budgets.reservation(in_flight, by(), *lane, *wanted) else {
+            limited.push((*lane, *wanted));
+            continue;
+        };
+        let held = reserve.held;
+        let reserved = shared.store.reserve(reserve).await?;
+        let may_begin = budgets.note(*lane, held, reserved, shared.clock.now());
+        if may_begin > 0 {
+            limited.push((*lane, may_begin));
+        }
+    }
+    for lane in budgets.idle_lanes(in_flight, &asks) {
+        if let Some(reserve) = budgets.reservation(in_flight, by(), lane, 0) {
+            let held = reserve.held;
+            shared.store.reserve(reserve).await?;
+            budgets.told(lane, held);
+        }
+    }
+    Ok(limited)
 }
 
 /// Whether a lane is to be looked at now, as far as spending caps are concerned.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rowmill_fairness::Tenant;
 use rowmill_model::cell::Meta;
-use rowmill_model::{CellError, ErrorCode, prices};
+use rowmill_model::{CellError, ErrorCode, pricing};
 use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::cell_runner::{CallFailure, CallOutcome, Cell};
@@ -59,7 +59,7 @@ async fn note_list_cost(shared: &Shared, cell: &Cell, outcome: &mut CallOutcome)
         CallOutcome::Skipped(_) | CallOutcome::Later(..) => return,
     };
     let spending = shared.budgets.settings(&*shared.store, cell.project.team, shared.clock.now()).await;
-    prices::note_list_cost(&spending.settings, meta);
+    pricing::note_list_cost(&spending.settings, meta);
 }
 
 fn timed_out(deadline: Duration) -> CallOutcome {

@@ -25,6 +25,7 @@ pub mod offence;
 pub mod path;
 pub mod plan;
 pub mod prices;
+pub mod pricing;
 pub mod project;
 pub mod provider;
 pub mod record;
