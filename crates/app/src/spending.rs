@@ -45,11 +45,10 @@ impl App {
             let SpendingChanges { models, providers, caps } = changes.clone();
             settings.models = models.unwrap_or(settings.models);
             settings.providers = providers.unwrap_or(settings.providers);
-            settings.caps = caps.unwrap_or(settings.caps);
+            let before = std::mem::take(&mut settings.caps);
+            settings.caps = caps.unwrap_or_else(|| before.clone());
             let mut offences = settings.offences();
-            if changes.caps.is_some() {
-                offences.extend(self.unknown_projects(team, &settings).await?);
-            }
+            offences.extend(self.unknown_projects(team, &settings, &before).await?);
             if !offences.is_empty() {
                 return Err(Error::invalid(offences));
             }
@@ -64,10 +63,19 @@ impl App {
         Err(Error::from(StoreError::Stale))
     }
 
-    async fn unknown_projects(&self, team: TeamId, settings: &SpendingSettings) -> Result<Vec<Offence>> {
+    /// Caps that name no project of the team. One that was deleted since is no reason to refuse what else is sent.
+    async fn unknown_projects(
+        &self,
+        team: TeamId,
+        settings: &SpendingSettings,
+        before: &[Cap],
+    ) -> Result<Vec<Offence>> {
         let mut offences = Vec::new();
         for (index, cap) in settings.caps.iter().enumerate() {
             let Some(id) = cap.project_id else { continue };
+            if before.iter().any(|known| known.project_id == Some(id)) {
+                continue;
+            }
             let known = self.store.project(id).await?.filter(|stored| stored.project.team == team);
             if known.is_none() {
                 let path = format!("caps[{index}].projectId");
