@@ -124,9 +124,9 @@ impl App {
         known: &Known,
     ) -> Result<ColumnEstimate> {
         let Known { settings, status, edges } = known;
-        let total = status.as_ref().map_or(0, |status| status.row_count);
-        let has_run =
-            status.as_ref().is_some_and(|status| status.tally.column(column.slot, total).completed > 0);
+        let has_run = status
+            .as_ref()
+            .is_some_and(|status| status.tally.column(column.slot, status.row_count).completed > 0);
         let forecast = match self.tester.get() {
             Some(trial) => trial.forecast(&stored.project, column).await,
             None => Forecast::default(),
