@@ -6,7 +6,7 @@ use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
     cells, columns, events, exports, format_guesses, hooks, import_jobs, imports, inbound_deliveries, keys,
     outbound_webhooks, projects, providers, receive_hook, row, row_patches, rows, run_history, runs, secrets,
-    sessions, team, trash, trials, usage, views, webhook, webhook_deliveries,
+    sessions, spending, spending_usage, team, trash, trials, usage, views, webhook, webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -55,6 +55,9 @@ fn add_operations(api: &mut Api<ApiState>) {
     api.add::<projects::CreateSample>("/v4/projects/sample")
         .add::<usage::GetUsage>("/v4/usage")
         .add::<format_guesses::GuessFormats>("/v4/formats/guess");
+    api.add::<spending::GetSpending>("/v4/team/spending").add::<spending::SetSpending>("/v4/team/spending");
+    api.add::<spending_usage::GetSpendingUsage>("/v4/usage/spending")
+        .add::<spending_usage::ExportSpendingUsage>("/v4/usage/spending/export");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")
         .add::<team::ListTeams>("/v4/teams")

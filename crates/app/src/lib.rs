@@ -14,11 +14,13 @@ mod credential_checks;
 mod credentials;
 mod environment;
 mod error;
+mod estimates;
 mod event_hub;
 mod event_rows;
 mod event_streams;
 mod events;
 mod exports;
+mod forecaster;
 mod guards;
 mod hook_body;
 mod hooks;
@@ -47,6 +49,7 @@ mod sequences;
 mod sessions;
 mod sign_in_link;
 mod signing_secrets;
+mod spending;
 mod teams;
 mod tester;
 mod trash;
@@ -70,6 +73,8 @@ pub use rowmill_store::{
     TrashedRow, shared_rates,
 };
 
+pub use rowmill_store::spending::CapStanding;
+
 pub use crate::app::App;
 pub use crate::auth::Secret;
 pub use crate::blocking::off_async;
@@ -82,6 +87,7 @@ pub use crate::error::{Error, Noun, Result};
 pub use crate::event_rows::{ChangedRowsRead, RowsChanged, RowsKey};
 pub use crate::events::{Event, Feed};
 pub use crate::exports::Export;
+pub use crate::forecaster::{Forecast, ForecastLimit};
 pub use crate::guards::{ProjectGuard, RowGuard};
 pub use crate::hooks::{FoundHook, HookChanges, NewHook};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
@@ -105,6 +111,7 @@ pub use crate::run_history::{Run, RunsPage};
 pub use crate::runs::{StopRows, TriggerRows, TriggeredRows};
 pub use crate::secrets::SecretState;
 pub use crate::sessions::{SESSION_DAYS, session_name};
+pub use crate::spending::{SpendLimit, Spending, SpendingChanges, UsageLine};
 pub use crate::teams::NewKey;
 pub use crate::tester::{Trial, TrialCell, TrialOutcome};
 pub use crate::trash::{ItemsRestored, KeyNames, ProjectTrashListed, RestoreItems, TrashListed};

@@ -1,6 +1,7 @@
 //! The runs of a project: the present one, and those that are over.
 
 use rowmill_model::RunId;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::{EndedRun, RunTally, StartedBy};
 use rowmill_store::{ENDED_RUNS_KEPT_MS, ProcessingStatus, StoredProject};
 
@@ -9,7 +10,7 @@ use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 
 /// A run, present or past.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub id: RunId,
     /// In Unix milliseconds.
@@ -23,10 +24,12 @@ pub struct Run {
     /// Cells that wait or run.
     pub pending: u64,
     pub tally: RunTally,
+    /// What it was estimated to take, if that was asked for.
+    pub estimate: Option<Estimate>,
 }
 
 /// Some of a project's runs, newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunsPage {
     pub runs: Vec<Run>,
     /// Whether older ones follow.
@@ -65,6 +68,11 @@ impl App {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = runs.len() > limit;
         runs.truncate(limit);
+        let numbers = runs.iter().map(|run| run.id.0).collect();
+        let mut estimates = self.run_estimates(stored, numbers).await?;
+        for run in &mut runs {
+            run.estimate = estimates.remove(&run.id.0);
+        }
         if matches!(caller, Caller::Anyone(_)) {
             runs.iter_mut().for_each(Run::hide_names);
         }
@@ -93,7 +101,16 @@ impl From<EndedRun> for Run {
     fn from(run: EndedRun) -> Self {
         let EndedRun { number, started_at_ms, ended_at_ms, started_by, is_stopped, tally } = run;
         let ended_at_ms = Some(ended_at_ms);
-        Self { id: RunId(number), started_at_ms, ended_at_ms, started_by, is_stopped, pending: 0, tally }
+        Self {
+            id: RunId(number),
+            started_at_ms,
+            ended_at_ms,
+            started_by,
+            is_stopped,
+            pending: 0,
+            tally,
+            estimate: None,
+        }
     }
 }
 
@@ -109,5 +126,6 @@ fn present(status: &ProcessingStatus) -> Option<Run> {
         is_stopped: false,
         pending: tally.pending(),
         tally: tally.run(),
+        estimate: None,
     })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rowmill_model::estimate::Estimate;
 use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::plan::{Pick, StartedBy};
 use rowmill_model::record::Slot;
@@ -16,6 +17,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::idempotency::IdempotencyKey;
+use crate::spending::SpendLimit;
 use crate::views::place;
 
 /// Which cells are to run. What is `None` is not asked about.
@@ -39,22 +41,30 @@ pub struct TriggerRows {
     pub dry_run: bool,
     /// Whether a person in the browser asks for it.
     pub is_session: bool,
+    /// Say what it is likely to take, and remember it with the run. A dry run always says so.
+    pub estimate: bool,
+    /// What the run may spend.
+    pub spend_limit: Option<SpendLimit>,
     pub once: Option<IdempotencyKey>,
 }
 
 /// What a trigger queued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TriggeredRows {
     /// Rows with at least one queued cell.
     pub count: u64,
     /// The run they belong to; `None` if nothing was queued.
     pub run: Option<RunId>,
+    /// What it is likely to take, if that was asked for.
+    pub estimate: Option<Estimate>,
 }
 
 /// The same as it is kept for when the answer is given again.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum KeptTrigger {
+    Estimated(u64, Option<u64>, Box<Option<Estimate>>),
+    /// As earlier versions kept it.
     Run(u64, Option<u64>),
     /// As earlier versions kept it.
     Count(u64),
@@ -89,24 +99,19 @@ impl App {
         let once = trigger.once;
         let queue = async || {
             let stored = self.project_to_change(caller, project).await?;
-            let slots = trigger.column_ids.as_deref().map(|ids| processed_slots(&stored, ids)).transpose()?;
-            let named = match &trigger.row_ids {
-                Some(ids) => Some(self.known_positions(&stored, ids).await?),
-                None => None,
-            };
-            let rows = if trigger.selects() {
-                Rows::At(self.selected_positions(&stored, &trigger, named).await?)
-            } else {
-                named.map_or(Rows::All, Rows::At)
-            };
-            let pick = Pick {
-                slots,
-                statuses: trigger.statuses.clone(),
-                error_codes: trigger.error_codes.clone(),
-                force: trigger.force,
-            };
+            let (rows, pick) = self.rows_to_run(&stored, &trigger).await?;
             let by = self.starter(caller, trigger.is_session).await?;
-            let trigger = Trigger {
+            // Before anything is queued: what is queued would not run once more.
+            let estimate = if trigger.estimate || trigger.dry_run {
+                self.estimate(caller, project, &trigger).await?
+            } else {
+                None
+            };
+            let limit = trigger.spend_limit.filter(|_| !trigger.dry_run);
+            if let Some(limit) = limit {
+                self.cap_run(&stored, limit, None).await?;
+            }
+            let start = Trigger {
                 project: stored.project.id,
                 rows,
                 pick,
@@ -114,17 +119,53 @@ impl App {
                 dry_run: trigger.dry_run,
                 now_ms: self.clock.now_ms(),
             };
-            let Triggered { rows, run } = self.store.start_run(trigger, by).await?;
-            Ok(KeptTrigger::Run(rows, run))
+            let Triggered { rows, run } = self.store.start_run(start, by).await?;
+            if let Some(run) = run {
+                if let Some(limit) = limit {
+                    self.cap_run(&stored, limit, Some(run)).await?;
+                }
+                if let Some(estimate) = &estimate {
+                    self.note_estimate(&stored, RunId(run), estimate.clone()).await?;
+                }
+            }
+            Ok(KeptTrigger::Estimated(rows, run, Box::new(estimate)))
         };
         Ok(match self.only_once(once, queue).await? {
-            KeptTrigger::Run(count, run) => TriggeredRows { count, run: run.map(RunId) },
-            KeptTrigger::Count(count) => TriggeredRows { count, run: None },
+            KeptTrigger::Estimated(count, run, estimate) => {
+                TriggeredRows { count, run: run.map(RunId), estimate: *estimate }
+            }
+            KeptTrigger::Run(count, run) => TriggeredRows { count, run: run.map(RunId), estimate: None },
+            KeptTrigger::Count(count) => TriggeredRows { count, run: None, estimate: None },
         })
     }
 
+    /// Which rows and cells are meant.
+    pub(crate) async fn rows_to_run(
+        &self,
+        stored: &StoredProject,
+        trigger: &TriggerRows,
+    ) -> Result<(Rows, Pick)> {
+        let slots = trigger.column_ids.as_deref().map(|ids| processed_slots(stored, ids)).transpose()?;
+        let named = match &trigger.row_ids {
+            Some(ids) => Some(self.known_positions(stored, ids).await?),
+            None => None,
+        };
+        let rows = if trigger.selects() {
+            Rows::At(self.selected_positions(stored, trigger, named).await?)
+        } else {
+            named.map_or(Rows::All, Rows::At)
+        };
+        let pick = Pick {
+            slots,
+            statuses: trigger.statuses.clone(),
+            error_codes: trigger.error_codes.clone(),
+            force: trigger.force,
+        };
+        Ok((rows, pick))
+    }
+
     /// Who starts a run, by the name of the key.
-    async fn starter(&self, caller: Caller, is_session: bool) -> Result<StartedBy> {
+    pub(crate) async fn starter(&self, caller: Caller, is_session: bool) -> Result<StartedBy> {
         let key = self.store.key(caller.with_key()?.key).await?;
         let name = key.map(|key| key.name).unwrap_or_default();
         Ok(if is_session { StartedBy::Session(name) } else { StartedBy::Key(name) })

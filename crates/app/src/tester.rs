@@ -8,6 +8,8 @@ use rowmill_model::provider::Provider;
 use rowmill_model::{CellError, Column, Project, Record, RowId, TeamId};
 use serde_json::{Map, Value};
 
+use crate::forecaster::Forecast;
+
 /// Whoever can call the outside: the binary says who that is.
 #[async_trait]
 pub trait Trial: fmt::Debug + Send + Sync + 'static {
@@ -16,6 +18,9 @@ pub trait Trial: fmt::Debug + Send + Sync + 'static {
 
     /// Runs a cell once. Nothing of it is stored.
     async fn run(&self, cell: &TrialCell) -> TrialOutcome;
+
+    /// Whom a column asks, and how fast it may.
+    async fn forecast(&self, project: &Project, column: &Column) -> Forecast;
 
     /// Asks a provider something harmless with the team's credential: what it says, or why it does not.
     async fn test(&self, team: TeamId, provider: &'static Provider) -> Result<String, String>;

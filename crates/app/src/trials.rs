@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
 use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input};
+use rowmill_model::pricing::note_list_cost;
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
 use rowmill_model::{CellError, Column, ColumnType, Offence, Project, RowId, Value as CellValue};
@@ -116,9 +117,18 @@ impl App {
         let outcome = match skipped {
             Some(error) => Some(TrialOutcome::Skipped(error)),
             None if dry_run => None,
-            None => Some(trial.run(&cell).await),
+            None => Some(self.priced(&project, trial.run(&cell).await).await?),
         };
         Ok((resolved, outcome))
+    }
+
+    /// With what it comes to by the team's prices.
+    async fn priced(&self, project: &Project, mut outcome: TrialOutcome) -> Result<TrialOutcome> {
+        if let TrialOutcome::Completed(_, meta) | TrialOutcome::Failed(_, meta) = &mut outcome {
+            let settings = self.store.spending(project.team).await?.settings;
+            note_list_cost(&settings, meta);
+        }
+        Ok(outcome)
     }
 
     /// Why a run would pass over the cell: an input that is empty, or the condition.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rowmill_app::{Trial, TrialCell, TrialOutcome};
-use rowmill_engine::{CallOutcome, Cell, ProviderCalls, busy};
-use rowmill_model::{CellError, Provider, TeamId};
+use rowmill_app::{Forecast, ForecastLimit, Trial, TrialCell, TrialOutcome};
+use rowmill_engine::{CallLimit, CallOutcome, Cell, Payees, ProviderCalls, busy};
+use rowmill_model::{CellError, Column, Project, Provider, TeamId};
 use serde_json::{Map, Value};
 
 #[derive(Debug)]
@@ -25,6 +25,13 @@ impl Trial for Trials {
             CallOutcome::Failed(call_failure) => TrialOutcome::Failed(call_failure.error, call_failure.meta),
             CallOutcome::Later(_, cause) => TrialOutcome::Failed(busy(cause), Map::new()),
         }
+    }
+
+    async fn forecast(&self, project: &Project, column: &Column) -> Forecast {
+        let (Payees { providers, model, .. }, limits, at_once) = self.0.forecast(project, column).await;
+        let limit =
+            |CallLimit { key, rates, .. }: CallLimit| ForecastLimit { name: format!("{key:?}"), rates };
+        Forecast { providers, model, limits: limits.into_iter().map(limit).collect(), at_once }
     }
 
     async fn test(&self, team: TeamId, provider: &'static Provider) -> Result<String, String> {

@@ -16,7 +16,7 @@ use crate::progress::{Progress, Unit};
 use crate::selection::{Selection, SelectionArgs};
 use crate::server::Server;
 use crate::tables::{self, Table};
-use crate::wire::Run;
+use crate::wire::{Estimate, Run};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 
@@ -42,12 +42,15 @@ pub struct RunArgs {
     /// Also run cells that are complete or have a manual value.
     #[arg(long)]
     force: bool,
-    /// Only print how many rows would run.
+    /// Only print how many rows would run, and what they are likely to cost.
     #[arg(long, conflicts_with = "watch")]
     dry_run: bool,
     /// Show progress, and wait for the end. The exit status is 5 if cells failed.
     #[arg(long)]
     watch: bool,
+    /// What the run may spend, in US dollars. When it is reached the run waits, and its cells stay queued.
+    #[arg(long, value_name = "USD")]
+    spend_limit: Option<f64>,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 }
@@ -82,6 +85,14 @@ struct Trigger {
     statuses: Vec<&'static str>,
     force: bool,
     dry_run: bool,
+    estimate: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spend_limit: Option<SpendLimit>,
+}
+
+#[derive(Serialize)]
+struct SpendLimit {
+    usd: f64,
 }
 
 #[derive(Deserialize)]
@@ -89,6 +100,7 @@ struct Trigger {
 struct Triggered {
     triggered_count: u64,
     run_id: Option<String>,
+    estimate: Option<Estimate>,
 }
 
 #[derive(Deserialize)]
@@ -105,8 +117,8 @@ struct RunState {
 }
 
 pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
-    let RunArgs { table: named, columns, rows, selection, limit, failed, force, dry_run, watch, connection } =
-        args;
+    let RunArgs { table: named, columns, rows, selection, limit, failed, force, dry_run, .. } = args;
+    let RunArgs { watch, spend_limit, connection, .. } = args;
     let server = connection.connect(clock)?;
     let table = tables::find(&server, &named).await?;
     let body = Trigger {
@@ -117,14 +129,19 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         statuses: if failed { vec!["error"] } else { Vec::new() },
         force,
         dry_run,
+        estimate: true,
+        spend_limit: spend_limit.map(|usd| SpendLimit { usd }),
     };
     let body = serde_json::to_string(&body).map_err(|error| Failure::failed(error.to_string()))?;
     let answer = server.post_json(&table.path("/trigger"), body).await?;
-    let Triggered { triggered_count, run_id } = answer.parse()?;
+    let Triggered { triggered_count, run_id, estimate } = answer.parse()?;
     // What runs already is watched, too.
     let run_id = if watch && run_id.is_none() { current_run(&server, &table).await? } else { run_id };
     if !connection.json {
         say_triggered(triggered_count, run_id.as_deref(), dry_run, &named)?;
+        if let Some(estimate) = estimate.filter(|_| triggered_count > 0) {
+            eprintln!("{estimate}");
+        }
     }
     let Some(id) = run_id.filter(|_| watch) else {
         if connection.json {

@@ -75,6 +75,9 @@ pub(crate) struct Run {
     pub(crate) skipped: u64,
     pub(crate) stopped: u64,
     pub(crate) cost: Option<f64>,
+    /// By the price list, where providers said nothing.
+    #[serde(rename = "listCost")]
+    pub(crate) list_cost: Option<f64>,
     pub(crate) credits: Option<f64>,
 }
 
@@ -83,12 +86,41 @@ impl Run {
         self.done + self.empty + self.failed + self.skipped + self.stopped
     }
 
-    /// What it cost, as far as providers said.
+    /// What it cost, as far as that is known.
     pub(crate) fn price(&self) -> Option<String> {
-        let cost = self.cost.map(|cost| format!("${cost:.4}"));
+        let cost = match (self.cost, self.list_cost) {
+            (None, None) => None,
+            (told, listed) => Some(format!("${:.4}", told.unwrap_or_default() + listed.unwrap_or_default())),
+        };
         let credits = self.credits.map(|credits| format!("{credits} credits"));
         let parts: Vec<String> = cost.into_iter().chain(credits).collect();
         (!parts.is_empty()).then(|| parts.join(" and "))
+    }
+}
+
+/// What a run is likely to take.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Estimate {
+    cells: u64,
+    usd: Option<Dollars>,
+    seconds: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Dollars {
+    low: f64,
+    likely: f64,
+    high: f64,
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cells, usd, seconds } = self;
+        write!(f, "Estimate: {cells} cells, about {seconds} s, ")?;
+        match usd {
+            Some(Dollars { low, likely, high }) => write!(f, "${likely:.4} (${low:.4} to ${high:.4})"),
+            None => write!(f, "cost unknown"),
+        }
     }
 }
 

@@ -19,8 +19,24 @@ pub trait CellRunner: std::fmt::Debug + Send + Sync + 'static {
     /// How many cells of a column may be begun now.
     async fn capacity(&self, project: &Project, column: &Column) -> Capacity;
 
+    /// Whom a column pays. One that pays nobody is under no spending cap.
+    async fn payees(&self, _project: &Project, _column: &Column) -> Payees {
+        Payees::default()
+    }
+
     /// Runs a cell to one outcome. Dropping the future aborts whatever it does.
     async fn call(&self, cell: &Cell) -> CallOutcome;
+}
+
+/// Whom a column pays, and what one of its cells may take.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Payees {
+    /// By id.
+    pub providers: Vec<String>,
+    /// The model that is asked, if it is one.
+    pub model: Option<String>,
+    pub input_tokens: f64,
+    pub output_tokens: f64,
 }
 
 /// A cell to run.

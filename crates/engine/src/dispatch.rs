@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use rowmill_model::{Column, Project, ProjectId, TeamId};
 use rowmill_store::{Claimed, Lane, StoreError};
 
+use crate::budgets::Reserver;
 use crate::cell_runner::Cell;
 use crate::fair_share::{LaneDemand, fair_share};
 use crate::results::BATCH_WINDOW;
@@ -71,6 +72,7 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     let due = lanes.next_due_ms.and_then(|due| Timestamp::from_millisecond(due).ok());
     let (demands, available_at) = demands(shared, &lanes.ready, turn).await?;
     let asks = fair_share(free, team_max, demands, &shared.in_flight);
+    let asks = limit_to_budgets(shared, asks).await?;
     let claimed = if asks.is_empty() { 0 } else { claim(shared, asks).await? };
     if claimed > 0 {
         return Ok(Next::AtOnce);
@@ -100,6 +102,9 @@ async fn demands(
         let Some(column) = project.table.columns.iter().find(|column| column.slot == lane.slot) else {
             continue;
         };
+        if !has_budget(shared, *lane, &project, column).await {
+            continue;
+        }
         let capacity = shared.runner.capacity(&project, column).await;
         if let Some(retry_at) = capacity.retry_at {
             available_at = Some(available_at.map_or(retry_at, |available_at| available_at.min(retry_at)));
@@ -107,6 +112,43 @@ async fn demands(
         demands.push(LaneDemand { lane: *lane, team: project.team, capacity });
     }
     Ok((demands, available_at))
+}
+
+/// Holds what is to be claimed to the spending caps, and writes down what became free.
+async fn limit_to_budgets(shared: &Shared, asks: Vec<(Lane, u32)>) -> Result<Vec<(Lane, u32)>, StoreError> {
+    let (budgets, in_flight) = (&shared.budgets, &shared.in_flight);
+    let by =
+        || Reserver { worker: shared.worker, expires_at_ms: shared.expires_at_ms(), now: shared.clock.now() };
+    let mut limited = Vec::with_capacity(asks.len());
+    for (lane, wanted) in &asks {
+        let Some(reserve) = budgets.reservation(in_flight, by(), *lane, *wanted) else {
+            limited.push((*lane, *wanted));
+            continue;
+        };
+        let held = reserve.held;
+        let reserved = shared.store.reserve(reserve).await?;
+        let may_begin = budgets.note(*lane, held, reserved, shared.clock.now());
+        if may_begin > 0 {
+            limited.push((*lane, may_begin));
+        }
+    }
+    for lane in budgets.idle_lanes(in_flight, &asks) {
+        if let Some(reserve) = budgets.reservation(in_flight, by(), lane, 0) {
+            let held = reserve.held;
+            shared.store.reserve(reserve).await?;
+            budgets.told(lane, held);
+        }
+    }
+    Ok(limited)
+}
+
+/// Whether a lane is to be looked at now, as far as spending caps are concerned.
+async fn has_budget(shared: &Shared, lane: Lane, project: &Project, column: &Column) -> bool {
+    let now = shared.clock.now();
+    let spending = shared.budgets.settings(&*shared.store, project.team, now).await;
+    let payees = if spending.has_caps() { Some(shared.runner.payees(project, column).await) } else { None };
+    let payees = payees.map(|payees| (payees, &spending.settings));
+    shared.budgets.may_ask(lane, project, column, payees, now)
 }
 
 /// The lanes to look at in this round: all, or as many as can be, teams in turn. One team's thousand columns do not keep
@@ -179,6 +221,7 @@ pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
                 None => continue,
             },
         };
+        shared.budgets.admit(ticket);
         shared.in_flight.admit(ticket, project.team, |revoked| {
             let waiting_since = waiting_since_ms.and_then(|since| Timestamp::from_millisecond(since).ok());
             let run_number = Some(number);

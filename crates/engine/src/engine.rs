@@ -10,6 +10,7 @@ use rowmill_store::{Change, ChangedRows, Store, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::budgets::Budgets;
 use crate::cell_permits::CellPermits;
 use crate::cell_runner::CellRunner;
 use crate::claim_ahead::ClaimAhead;
@@ -62,6 +63,7 @@ impl Engine {
             wanted: AtomicUsize::new(usize::MAX),
             team_of: Mutex::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
+            budgets: Budgets::default(),
         });
         // The store outlives the engine, and listeners are for ever: this one must not keep it alive.
         let listening = Arc::downgrade(&shared);

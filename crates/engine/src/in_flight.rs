@@ -117,6 +117,11 @@ impl InFlightCells {
         inner.send(Finished { settlement, project: None });
     }
 
+    /// Whether a cell is in hand, or its result is not written yet.
+    pub(crate) fn holds(&self, ticket: Ticket) -> bool {
+        self.lock().cells.contains_key(&ticket)
+    }
+
     /// Results were written, or dropped by the store.
     pub(crate) fn settled(&self, tickets: impl IntoIterator<Item = Ticket>) {
         let mut inner = self.lock();

@@ -20,6 +20,7 @@
 //!   no try is counted. On a database that several nodes share, they take turns.
 //! - Time comes from a [`rowmill_clock::Clock`], chance from a seed.
 
+mod budgets;
 mod call_limits;
 mod cell_permits;
 mod cell_runner;
@@ -49,7 +50,7 @@ mod value_check;
 mod webhooks;
 
 pub use call_limits::{CallLimit, CallLimits, CallPermit, LimitReached};
-pub use cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell, CellRunner, busy};
+pub use cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell, CellRunner, Payees, busy};
 pub use config::Config;
 pub use credentials::{CredentialFrom, Credentials, ProviderCredential, TeamCredentials};
 pub use digest::Digest;

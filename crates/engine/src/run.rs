@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rowmill_fairness::Tenant;
 use rowmill_model::cell::Meta;
-use rowmill_model::{CellError, ErrorCode};
+use rowmill_model::{CellError, ErrorCode, pricing};
 use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::cell_runner::{CallFailure, CallOutcome, Cell};
@@ -19,6 +19,12 @@ use crate::value_check::{self, InvalidValue};
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
+    if let Some((error, at)) = shared.budgets.refusal(cell.ticket, shared.clock.now()) {
+        let result = CellResult::Later { at_ms: at.as_millisecond(), error: Some(error) };
+        let settlement = Settlement { ticket: cell.ticket, result };
+        shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
+        return;
+    }
     let tenant = Tenant::team(cell.project.team.0.as_u128());
     let Some(permit) = shared.permits.take(tenant).await else {
         // It is never begun here. Whoever leaves gives back what they hold.
@@ -28,12 +34,13 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     let mut panic_guard = PanicGuard { shared: &shared, ticket: cell.ticket, is_armed: true };
     let deadline = shared.config.cell_deadline;
     let started = shared.clock.now();
-    let outcome = tokio::select! {
+    let mut outcome = tokio::select! {
         biased;
         outcome = tenant.scope(shared.runner.call(&cell)) => outcome,
         () = shared.clock.sleep(deadline) => timed_out(deadline),
     };
     drop(permit);
+    note_list_cost(&shared, &cell, &mut outcome).await;
     shared.claim_ahead.finished();
     panic_guard.is_armed = false;
     let result = to_cell_result(&shared, &cell, outcome, started);
@@ -42,6 +49,17 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     if running <= shared.wanted.load(Ordering::Relaxed) {
         shared.wake.notify_one();
     }
+}
+
+/// Notes what a try comes to.
+async fn note_list_cost(shared: &Shared, cell: &Cell, outcome: &mut CallOutcome) {
+    let meta = match outcome {
+        CallOutcome::Value(_, meta) | CallOutcome::NoData(meta) => meta,
+        CallOutcome::Failed(call_failure) => &mut call_failure.meta,
+        CallOutcome::Skipped(_) | CallOutcome::Later(..) => return,
+    };
+    let spending = shared.budgets.settings(&*shared.store, cell.project.team, shared.clock.now()).await;
+    pricing::note_list_cost(&spending.settings, meta);
 }
 
 fn timed_out(deadline: Duration) -> CallOutcome {

@@ -84,6 +84,10 @@ async fn next_of(shared: &Shared, finished: &[Finished]) -> Vec<(Lane, u32)> {
     let free = (2 * shared.in_flight_max() + finished.len()).saturating_sub(in_flight).min(finished.len());
     let mut demands = Vec::new();
     for (project, slots) in settled.into_values() {
+        // Money is set aside by the dispatcher alone.
+        if shared.budgets.has_caps(project.team) {
+            continue;
+        }
         for column in waiting_for(&project.table, &slots) {
             let capacity = shared.runner.capacity(project, column).await;
             demands.push((Lane { project: project.id, slot: column.slot }, capacity));

@@ -11,6 +11,7 @@ use rowmill_model::{Project, ProjectId, TeamId};
 use rowmill_store::{Claim, Lane, Store, StoreError, WorkerId};
 use tokio::sync::Notify;
 
+use crate::budgets::Budgets;
 use crate::cell_permits::CellPermits;
 use crate::cell_runner::CellRunner;
 use crate::claim_ahead::ClaimAhead;
@@ -48,6 +49,7 @@ pub(crate) struct Shared {
     /// Whose projects are, as far as they were looked at. That never changes.
     pub(crate) team_of: Mutex<HashMap<ProjectId, TeamId>>,
     pub(crate) random: Mutex<fastrand::Rng>,
+    pub(crate) budgets: Budgets,
 }
 
 impl Shared {

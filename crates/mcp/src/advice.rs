@@ -45,5 +45,10 @@ pub(crate) fn advice(context: &Context<'_>, code: ErrorCode) -> String {
         }
         ErrorCode::TooLarge => "The result is larger than a cell may be; store less of it (responsePath, formats).".to_owned(),
         ErrorCode::Stopped => "Somebody stopped the run; run again if it should go on.".to_owned(),
+        ErrorCode::SpendLimit => {
+            "A spending cap is reached. The cells stay queued and go on by themselves when the cap is raised or its period \
+             ends; a person must raise it (Settings, Spending)."
+                .to_owned()
+        }
     }
 }

@@ -1,131 +1,82 @@
-//! What cells are likely to cost, judging by those that ran.
+//! What a run is likely to cost, in words.
 
-use rowmill_app::{ListRows, Start, StoredProject};
-use rowmill_model::filter::Operator;
-use rowmill_model::{Amount, CellStatus, Column, Spent};
+use rowmill_model::estimate::{BasisFrom, Estimate};
 use serde_json::{Value, json};
 
-use crate::context::Context;
-use crate::refusal::Refusal;
-use crate::row_view::view;
+use crate::answer_size::put;
 
-/// How many finished cells of a column are looked at.
-const SAMPLE_ROWS: u32 = 50;
+/// Columns that are named one by one.
+const NAMED_MAX: usize = 5;
 
-/// What a number of cells in each of some columns may cost.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Estimate {
-    /// US dollars; none if no column tells.
-    pub(crate) dollars: Option<f64>,
-    /// The columns whose cells never told a cost.
-    pub(crate) unknown: Vec<String>,
+/// The likely cost, rounded to what can be known.
+pub(crate) fn likely(estimate: &Estimate) -> Value {
+    estimate.usd.map_or(Value::Null, |usd| json!((usd.likely * 1e4).round() / 1e4))
 }
 
-impl Estimate {
-    fn add(&mut self, column: &Column, cells: u64, each: Option<f64>) {
-        match each {
-            Some(each) => {
-                #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-                let dollars = each * cells as f64;
-                self.dollars = Some(self.dollars.unwrap_or_default() + dollars);
-            }
-            None if cells > 0 => self.unknown.push(column.header.clone()),
-            None => {}
-        }
-    }
-
-    /// The cost, rounded to what can be known.
-    pub(crate) fn cost(&self) -> Value {
-        self.dollars.map_or(Value::Null, |dollars| json!((dollars * 1e4).round() / 1e4))
-    }
-
-    /// In words: what the number is, and what it leaves out.
-    pub(crate) fn note(&self) -> String {
-        const NAMED_MAX: usize = 5;
-        let named: Vec<&str> = self.unknown.iter().take(NAMED_MAX).map(String::as_str).collect();
-        let more = if self.unknown.len() > NAMED_MAX { ", …" } else { "" };
-        match (self.dollars, named.is_empty()) {
-            (None, true) => "Nothing would run.".to_owned(),
-            (None, false) => format!(
-                "Unknown: no finished cell of {}{more} reports a cost. Run a few rows first (limit) to learn it.",
-                named.join(", ")
-            ),
-            (Some(_), true) => "US dollars, from the average of finished cells.".to_owned(),
-            (Some(_), false) => format!(
-                "US dollars, from the average of finished cells; without {}{more}, whose cells report no cost.",
-                named.join(", ")
-            ),
-        }
-    }
-}
-
-/// What these cells may cost.
-pub(crate) async fn estimate(
-    context: &Context<'_>,
-    stored: &StoredProject,
-    cells: &[(&Column, u64)],
-) -> Result<Estimate, Refusal> {
-    let mut estimate = Estimate::default();
-    for (column, count) in cells {
-        let each = if *count > 0 { average(context, stored, column).await? } else { None };
-        estimate.add(column, *count, each);
-    }
-    Ok(estimate)
-}
-
-/// What a cell of a column costs in the mean, as far as its providers tell.
-async fn average(
-    context: &Context<'_>,
-    stored: &StoredProject,
-    column: &Column,
-) -> Result<Option<f64>, Refusal> {
-    let finished = json!([{
-        "columnId": column.id.as_str(),
-        "operator": Operator::StatusIs.word(),
-        "value": CellStatus::Completed.word(),
-    }]);
-    let list = ListRows {
-        view_id: None,
-        filters: Some(finished),
-        sorting: None,
-        search: None,
-        start: Start::Offset(0),
-        limit: SAMPLE_ROWS,
-        include_total: false,
+/// In words: what the number is, or why there is none.
+pub(crate) fn note(estimate: &Estimate) -> String {
+    let of = |from: BasisFrom| -> Vec<&str> {
+        let columns = estimate.basis.iter().filter(move |basis| basis.from == from);
+        columns.map(|basis| basis.header.as_str()).collect()
     };
-    let page = context.app.list_rows(stored, list).await?;
-    let mut costs = Vec::new();
-    for row in &page.rows {
-        let view = view(&stored.project.table, row)?;
-        let meta = view.state(column).and_then(|state| state.meta.as_ref());
-        costs.extend(meta.and_then(|meta| Spent::of(meta).cost).map(Amount::number));
+    let unknown = of(BasisFrom::Unknown);
+    if estimate.cells == 0 {
+        "Nothing would run.".to_owned()
+    } else if !unknown.is_empty() {
+        let named: Vec<&str> = unknown.iter().take(NAMED_MAX).copied().collect();
+        let more = if unknown.len() > NAMED_MAX { ", …" } else { "" };
+        format!(
+            "Unknown: no finished cell of {}{more} reports a cost and no price is known. Run a few rows first (limit) to \
+             learn it, or have a price set (Settings, Spending).",
+            named.join(", ")
+        )
+    } else if estimate.is_free() {
+        "These columns call nobody who is paid.".to_owned()
+    } else if of(BasisFrom::SampledRows).is_empty() {
+        "US dollars, from the average of finished cells.".to_owned()
+    } else {
+        "US dollars, by the price list, from sampled rows. Run a few rows first (limit) for a closer estimate.".to_owned()
     }
-    #[expect(clippy::cast_precision_loss, reason = "at most fifty")]
-    let mean = (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64);
-    Ok(mean)
+}
+
+/// The estimate without the columns one by one, where they are many.
+pub(crate) fn shown(estimate: &Estimate) -> Value {
+    let mut shown = json!(estimate);
+    if estimate.basis.len() > NAMED_MAX {
+        put(&mut shown, "basis", json!([]));
+    }
+    shown
 }
 
 #[cfg(test)]
 mod tests {
-    use rowmill_model::Table;
+    use rowmill_model::estimate::{ColumnBasis, DollarRange};
 
     use super::*;
 
     #[test]
     fn an_estimate_says_what_it_does_not_know() {
-        let table = Table::new();
-        let column = &table.columns[0];
-        let estimate = |cells: &[(u64, Option<f64>)]| {
-            let mut estimate = Estimate::default();
-            for (count, each) in cells {
-                estimate.add(column, *count, *each);
-            }
-            estimate
+        let estimate = |columns: &[(BasisFrom, Option<f64>)]| {
+            let basis = columns.iter().map(|(from, _)| ColumnBasis {
+                column_id: String::new(),
+                header: "Greeting".to_owned(),
+                cells: 10,
+                from: *from,
+                sample: 1,
+                model: None,
+                usd: None,
+            });
+            let basis: Vec<ColumnBasis> = basis.collect();
+            let likely: Option<f64> = columns.iter().map(|(_, usd)| *usd).sum();
+            let usd = likely.map(|likely| DollarRange { low: 0.0, likely, high: likely });
+            Estimate { cells: 10 * basis.len() as u64, usd, basis, ..Estimate::default() }
         };
-        assert_eq!(estimate(&[(10, Some(0.002))]).cost(), json!(0.02));
-        assert_eq!(estimate(&[(10, None)]).cost(), Value::Null);
-        assert!(estimate(&[(10, None)]).note().starts_with("Unknown: no finished cell of Input"));
-        assert!(estimate(&[(10, Some(1.0)), (1, None)]).note().contains("without Input"));
-        assert_eq!(estimate(&[(0, None)]).note(), "Nothing would run.");
+        let known = estimate(&[(BasisFrom::LastCells, Some(0.02))]);
+        assert_eq!((likely(&known), note(&known).contains("finished cells")), (json!(0.02), true));
+        let unknown = estimate(&[(BasisFrom::LastCells, Some(0.02)), (BasisFrom::Unknown, None)]);
+        assert_eq!(likely(&unknown), Value::Null);
+        assert!(note(&unknown).starts_with("Unknown: no finished cell of Greeting"));
+        assert!(note(&estimate(&[(BasisFrom::SampledRows, Some(1.0))])).contains("price list"));
+        assert_eq!(note(&estimate(&[])), "Nothing would run.");
     }
 }

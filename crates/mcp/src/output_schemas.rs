@@ -60,7 +60,7 @@ pub(crate) fn output_schema(tool: Tool) -> Value {
             vec!["dryRun", "rows", "next"],
             json!({
                 "dryRun": boolean(), "rows": integer(), "cells": { "type": ["integer", "null"] },
-                "estimatedCost": dollars(), "costNote": string(), "status": object(), "next": string(),
+                "estimatedCost": dollars(), "costNote": string(), "estimate": object(), "status": object(), "next": string(),
             }),
         ),
         Tool::StopRun => (

@@ -101,7 +101,7 @@ fn run(status: &ProcessingStatus) -> Option<Value> {
     let mut shown = json!({
         "cells": tally.pending() + run.ended(),
         "done": done, "empty": empty, "failed": failed, "skipped": skipped, "stopped": stopped,
-        "cost": spent.cost.map(Amount::number),
+        "cost": spent.dollars().map(Amount::number),
     });
     if let Some(credits) = spent.credits {
         put(&mut shown, "credits", json!(credits.number()));

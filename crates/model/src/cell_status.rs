@@ -56,10 +56,12 @@ pub enum ErrorCode {
     InvalidOutput,
     TooLarge,
     Stopped,
+    /// A spending cap is reached: the cell waits until there is money again.
+    SpendLimit,
 }
 
 impl ErrorCode {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::MissingInput,
         Self::InvalidInput,
         Self::ConditionNotMet,
@@ -74,6 +76,7 @@ impl ErrorCode {
         Self::InvalidOutput,
         Self::TooLarge,
         Self::Stopped,
+        Self::SpendLimit,
     ];
 
     /// The word the API uses.
@@ -93,6 +96,7 @@ impl ErrorCode {
             Self::InvalidOutput => "invalid_output",
             Self::TooLarge => "too_large",
             Self::Stopped => "stopped",
+            Self::SpendLimit => "spend_limit",
         }
     }
 

@@ -31,6 +31,15 @@ impl Amount {
         }
     }
 
+    /// In thousand-millionths, as it is stored.
+    pub fn parts(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
+    }
+
+    pub fn of_parts(parts: i64) -> Self {
+        Self(u64::try_from(parts).unwrap_or_default())
+    }
+
     pub fn number(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "fifteen digits are plenty")]
         let parts = self.0 as f64;
@@ -42,9 +51,12 @@ impl Amount {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// US dollars.
+    /// US dollars, as providers told them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Amount>,
+    /// US dollars by the price list, for what nobody told the cost of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_cost: Option<Amount>,
     /// A provider's own credits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<Amount>,
@@ -72,6 +84,7 @@ impl Usage {
 }
 
 const COST: &str = "cost";
+const LIST_COST: &str = "listCost";
 const CREDITS: &str = "credits";
 const TRIED: &str = "tried";
 /// Whoever names more for one answer is mistaken.
@@ -81,10 +94,15 @@ const INPUT_TOKENS: &str = "inputTokens";
 const OUTPUT_TOKENS: &str = "outputTokens";
 
 impl Spent {
-    pub const NOTHING: Self = Self { cost: None, credits: None, usage: Usage::NONE };
+    pub const NOTHING: Self = Self { cost: None, list_cost: None, credits: None, usage: Usage::NONE };
 
     pub fn cost(amount: Option<Amount>) -> Self {
         Self { cost: amount, ..Self::NOTHING }
+    }
+
+    /// US dollars, told or by the price list.
+    pub fn dollars(&self) -> Option<Amount> {
+        sum(self.cost, self.list_cost)
     }
 
     pub fn credits(amount: Option<Amount>) -> Self {
@@ -101,6 +119,7 @@ impl Spent {
         };
         Self {
             cost: meta.get(COST).and_then(Amount::read),
+            list_cost: meta.get(LIST_COST).and_then(Amount::read),
             credits: meta.get(CREDITS).and_then(Amount::read),
             usage: Usage {
                 attempts: u64::from(!is_cached),
@@ -111,7 +130,7 @@ impl Spent {
     }
 
     pub fn note(self, meta: &mut Meta) {
-        for (name, amount) in [(COST, self.cost), (CREDITS, self.credits)] {
+        for (name, amount) in [(COST, self.cost), (LIST_COST, self.list_cost), (CREDITS, self.credits)] {
             if let Some(amount) = amount {
                 meta.insert(name.to_owned(), amount.number().into());
             }
@@ -132,19 +151,25 @@ impl Spent {
             Self::forget(entry);
         }
         meta.remove(COST);
+        meta.remove(LIST_COST);
         meta.remove(CREDITS);
+    }
+}
+
+/// Both together. What is not known of one is not nothing, but cannot be added.
+fn sum(one: Option<Amount>, other: Option<Amount>) -> Option<Amount> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Amount(one.0.saturating_add(other.0))),
+        (one, other) => one.or(other),
     }
 }
 
 impl std::ops::AddAssign for Spent {
     fn add_assign(&mut self, other: Self) {
-        let sum = |one: Option<Amount>, other: Option<Amount>| match (one, other) {
-            (Some(one), Some(other)) => Some(Amount(one.0.saturating_add(other.0))),
-            (one, other) => one.or(other),
-        };
         let (used, more) = (self.usage, other.usage);
         *self = Self {
             cost: sum(self.cost, other.cost),
+            list_cost: sum(self.list_cost, other.list_cost),
             credits: sum(self.credits, other.credits),
             usage: Usage {
                 attempts: used.attempts.saturating_add(more.attempts),

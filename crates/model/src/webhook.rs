@@ -25,10 +25,12 @@ pub enum EventType {
     RunFinished,
     #[serde(rename = "run.stopped")]
     RunStopped,
+    #[serde(rename = "spend.limit_reached")]
+    SpendLimitReached,
 }
 
 impl EventType {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::RowCreated,
         Self::RowUpdated,
         Self::RowDeleted,
@@ -37,6 +39,7 @@ impl EventType {
         Self::RunStarted,
         Self::RunFinished,
         Self::RunStopped,
+        Self::SpendLimitReached,
     ];
 
     /// The word the API uses.
@@ -50,6 +53,7 @@ impl EventType {
             Self::RunStarted => "run.started",
             Self::RunFinished => "run.finished",
             Self::RunStopped => "run.stopped",
+            Self::SpendLimitReached => "spend.limit_reached",
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Moved {
     pub sealed: u64,
     /// Teams with webhooks.
     pub webhooks: u64,
+    /// Teams with prices or caps.
+    pub spending: u64,
     pub receipts: u64,
     pub projects: u64,
     pub rows: u64,

@@ -36,6 +36,7 @@ pub(crate) async fn verify(
             Section::Keys => moved.keys = sum.items,
             Section::Sealed => moved.sealed = sum.items,
             Section::Webhooks => moved.webhooks = sum.items,
+            Section::Spending => moved.spending = sum.items,
             _ => moved.receipts = sum.items,
         }
     }
@@ -171,6 +172,7 @@ fn take(page: &Items, hash: &mut Xxh3) {
         Items::Keys(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Sealed(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Webhooks(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Spending(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Receipts(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Rows(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Blocks(items) => {

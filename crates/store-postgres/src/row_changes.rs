@@ -19,7 +19,7 @@ use crate::project_state::{self, Busy, State};
 use crate::row_version::RowVersion;
 use crate::stored_rows::raw_row;
 use crate::transaction::Tx;
-use crate::{apply, ended_runs, webhooks};
+use crate::{apply, ended_runs, ledger, webhooks};
 
 /// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
 /// rows of a project and comparing each with the runs.
@@ -207,7 +207,7 @@ impl OpenProject {
         let now_ms = now_ms.into();
         // Without a time, the last one that is known.
         let at_ms = now_ms.or(state.tallied_at_ms).unwrap_or_default();
-        let team = changes.project.team;
+        let (team, project) = (changes.project.team, changes.project.id);
         let finished = changes.finish(at_ms)?;
         let Finished { mut writes, row_count, next_position, value_bytes_change, trashed_count, .. } =
             finished;
@@ -226,6 +226,7 @@ impl OpenProject {
         }
         runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;
         webhooks::add(tx, team, std::mem::take(&mut writes.deliveries));
+        ledger::add(tx, team, project, &writes.ledger);
         apply::writes(tx, &state, value_bytes_change, writes);
         Ok(change)
     }

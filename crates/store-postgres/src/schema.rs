@@ -18,6 +18,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("key restrictions", include_str!("migrations/0010_key_restrictions.sql")),
     ("webhooks", include_str!("migrations/0011_webhooks.sql")),
     ("received", include_str!("migrations/0012_received.sql")),
+    ("spending", include_str!("migrations/0013_spending.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

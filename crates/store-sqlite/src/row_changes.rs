@@ -15,7 +15,7 @@ use crate::convert::{backend, uuid_of};
 use crate::documents::{self, Documents};
 use crate::positions::key;
 use crate::project_state::{self, State};
-use crate::{apply, ended_runs, lookups, pages, webhooks};
+use crate::{apply, ended_runs, ledger, lookups, pages, webhooks};
 
 /// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole.
 const FLUSH_BYTES: usize = 4 * 1024 * 1024;
@@ -157,7 +157,9 @@ impl<'c> OpenProject<'c> {
 
     pub(crate) fn flush(&mut self) -> Result<()> {
         let writes = self.changes.flush()?;
-        webhooks::add(self.connection, self.changes.project.team, &writes.deliveries)?;
+        let project = &self.changes.project;
+        webhooks::add(self.connection, project.team, &writes.deliveries)?;
+        ledger::add(self.connection, project.team, project.id, &writes.ledger)?;
         apply::writes(self.connection, self.num, &writes)
     }
 
@@ -202,12 +204,13 @@ impl<'c> OpenProject<'c> {
             // The last time that is known.
             None => read_tally_text(self.connection, self.num)?.map(|(_, at_ms)| at_ms).unwrap_or_default(),
         };
-        let team = self.changes.project.team;
+        let (team, project) = (self.changes.project.team, self.changes.project.id);
         let finished = self.changes.finish(at_ms)?;
         let Finished { writes, row_count, next_position, value_bytes_change, trashed_count, .. } = finished;
         let Finished { tally, ended_runs: runs, change, .. } = finished;
         apply::writes(self.connection, self.num, &writes)?;
         webhooks::add(self.connection, team, &writes.deliveries)?;
+        ledger::add(self.connection, team, project, &writes.ledger)?;
         runs.iter().try_for_each(|run| ended_runs::keep(self.connection, self.num, run))?;
         match (tally, now_ms) {
             (Some(tally), now_ms) => apply::tally(self.connection, self.num, &tally, now_ms)?,

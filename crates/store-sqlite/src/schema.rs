@@ -21,6 +21,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("key restrictions", include_str!("migrations/0012_key_restrictions.sql")),
     ("webhooks", include_str!("migrations/0013_webhooks.sql")),
     ("received", include_str!("migrations/0014_received.sql")),
+    ("spending", include_str!("migrations/0015_spending.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.

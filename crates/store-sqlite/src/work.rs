@@ -275,7 +275,7 @@ fn tickets_in(stored: &StoredClaim, project: ProjectId) -> impl Iterator<Item = 
     places.iter().map(move |place| Ticket { token, lane, position: position_of(block, place) })
 }
 
-fn see_worker(connection: &Connection, worker: WorkerId, expires_at_ms: i64) -> Result<()> {
+pub(crate) fn see_worker(connection: &Connection, worker: WorkerId, expires_at_ms: i64) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO workers (id, expires_at) VALUES (?1, ?2) \

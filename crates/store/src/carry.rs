@@ -61,6 +61,7 @@ pub enum Section {
     Keys,
     Sealed,
     Webhooks,
+    Spending,
     Receipts,
     Rows(ProjectId),
     Blocks(ProjectId),
@@ -70,7 +71,8 @@ pub enum Section {
 
 impl Section {
     /// Those that belong to no project.
-    pub const SHARED: [Self; 5] = [Self::Teams, Self::Keys, Self::Sealed, Self::Webhooks, Self::Receipts];
+    pub const SHARED: [Self; 6] =
+        [Self::Teams, Self::Keys, Self::Sealed, Self::Webhooks, Self::Spending, Self::Receipts];
 
     pub fn of(project: ProjectId) -> [Self; 4] {
         [Self::Rows(project), Self::Blocks(project), Self::Guests(project), Self::Retries(project)]
@@ -78,7 +80,9 @@ impl Section {
 
     pub fn project(self) -> Option<ProjectId> {
         match self {
-            Self::Teams | Self::Keys | Self::Sealed | Self::Webhooks | Self::Receipts => None,
+            Self::Teams | Self::Keys | Self::Sealed | Self::Webhooks | Self::Spending | Self::Receipts => {
+                None
+            }
             Self::Rows(project) | Self::Blocks(project) | Self::Guests(project) | Self::Retries(project) => {
                 Some(project)
             }
@@ -92,6 +96,7 @@ impl Section {
             Self::Keys => "API keys",
             Self::Sealed => "credentials and secrets",
             Self::Webhooks => "webhooks",
+            Self::Spending => "prices and caps",
             Self::Receipts => "saved responses",
             Self::Rows(_) => "rows",
             Self::Blocks(_) => "cell states",
@@ -105,7 +110,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Key {
-    /// Of a team, an API key, or the webhooks of a team.
+    /// Of a team, an API key, or the webhooks or the prices and caps of a team.
     Id(Uuid),
     /// Of what is sealed: the team, the kind's word and the name.
     Sealed(Uuid, String, String),
@@ -134,6 +139,7 @@ pub enum Items {
     Keys(Vec<ApiKey>),
     Sealed(Vec<(TeamId, Sealed)>),
     Webhooks(Vec<CarriedWebhooks>),
+    Spending(Vec<CarriedSpending>),
     Receipts(Vec<Receipt>),
     Rows(Vec<CarriedRow>),
     Blocks(Vec<CarriedBlock>),
@@ -148,6 +154,14 @@ pub struct CarriedWebhooks {
     pub version: u64,
     pub document: String,
     pub subscriptions: Option<String>,
+}
+
+/// The prices and caps of a team, as they are stored. What was spent stays behind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CarriedSpending {
+    pub team: TeamId,
+    pub version: u64,
+    pub document: String,
 }
 
 /// The kept answer of a request that is carried out once.
@@ -231,6 +245,7 @@ impl Items {
             Self::Keys(items) => items.len(),
             Self::Sealed(items) => items.len(),
             Self::Webhooks(items) => items.len(),
+            Self::Spending(items) => items.len(),
             Self::Receipts(items) => items.len(),
             Self::Rows(items) => items.len(),
             Self::Blocks(items) => items.len(),
@@ -253,6 +268,7 @@ impl Items {
                 Key::Sealed(team.0, kind.word().to_owned(), name.clone())
             }
             Self::Webhooks(items) => Key::Id(items.last()?.team.0),
+            Self::Spending(items) => Key::Id(items.last()?.team.0),
             Self::Receipts(items) => Key::Name(items.last()?.name),
             Self::Rows(items) => Key::Number(items.last()?.position),
             Self::Blocks(items) => Key::Number(items.last()?.number),

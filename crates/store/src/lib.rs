@@ -20,6 +20,8 @@ pub mod received;
 mod sessions;
 pub mod shared_rates;
 mod spans;
+pub mod spending;
+mod spending_notice;
 mod store;
 mod trash;
 mod types;
@@ -37,6 +39,7 @@ pub use crate::received::ReceivedStore;
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
+pub use crate::spending::SpendingStore;
 pub use crate::store::{RowVisitor, Snapshot, Store};
 pub use crate::trash::{
     Restored, SWEEP_ENTRIES, SWEEP_PROJECTS, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,

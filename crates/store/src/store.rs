@@ -13,6 +13,7 @@ use crate::received::ReceivedStore;
 use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
+use crate::spending::SpendingStore;
 use crate::trash::TrashStore;
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, LastUse, NewRows, PageStart, ProjectPage,
@@ -45,6 +46,7 @@ pub trait Store:
     ImportStore
     + ReceivedStore
     + SessionStore
+    + SpendingStore
     + TrashStore
     + ValueBytesStore
     + WebhookStore

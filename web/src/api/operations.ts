@@ -1,5 +1,16 @@
 import { client, data } from './client';
-import type { HookCreate, HookPatch, KeyCreate, KeyRotate, TryBody, TryResult, WebhookCreate, WebhookPatch } from './types';
+import type {
+  HookCreate,
+  HookPatch,
+  KeyCreate,
+  KeyRotate,
+  SpendingBody,
+  TryBody,
+  TryResult,
+  UsageGroup,
+  WebhookCreate,
+  WebhookPatch,
+} from './types';
 
 // API operations without parameters that differ between pages, named as in openapi.json.
 
@@ -19,6 +30,9 @@ export const createTeam = (slug: string, name: string) => data(client.POST('/v4/
 
 export const createSample = () => data(client.POST('/v4/projects/sample'));
 export const readUsage = () => data(client.GET('/v4/usage'));
+export const readSpending = () => data(client.GET('/v4/team/spending'));
+export const readSpendingUsage = (groupBy: UsageGroup) => data(client.GET('/v4/usage/spending', { params: { query: { groupBy } } }));
+export const setSpending = (body: SpendingBody) => data(client.PUT('/v4/team/spending', { body }));
 
 const webhook = (webhookId: string) => ({ params: { path: { webhookId } } });
 

@@ -6,6 +6,7 @@ import { ProvidersSection } from './ProvidersSection';
 import { SecretsSection } from './SecretsSection';
 import { SessionsSection } from './SessionsSection';
 import { type Section, SettingsLayout } from './SettingsLayout';
+import { SpendingSection } from './SpendingSection';
 import { TeamSection } from './TeamSection';
 import { UsageSection } from './UsageSection';
 import { WebhooksSection } from './WebhooksSection';
@@ -18,6 +19,7 @@ const SECTIONS: Section[] = [
   { id: 'webhooks', label: 'Webhooks', icon: 'bolt', content: () => <WebhooksSection /> },
   { id: 'agents', label: 'Agents', icon: 'spark', content: () => <AgentsSection /> },
   { id: 'team', label: 'Team', icon: 'users', content: () => <TeamSection /> },
+  { id: 'spending', label: 'Spending', icon: 'chart', content: () => <SpendingSection /> },
   { id: 'usage', label: 'Usage', icon: 'chart', content: () => <UsageSection /> },
 ];
 

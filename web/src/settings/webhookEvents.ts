@@ -10,6 +10,7 @@ export const WEBHOOK_EVENTS: readonly { type: WebhookEventType; label: string }[
   { type: 'run.started', label: 'A run started' },
   { type: 'run.finished', label: 'A run finished' },
   { type: 'run.stopped', label: 'A run was stopped' },
+  { type: 'spend.limit_reached', label: 'A spending cap was reached' },
 ];
 
 /** What somebody must know of a webhook that does not work as it should. */

@@ -50,9 +50,11 @@ export function formatDollars(dollars: number): string {
   return dollars > 0 && dollars < 0.01 ? FRACTIONS.format(dollars) : CENTS.format(dollars);
 }
 
-/** The known cost: `$1.20, 3 credits`. */
-export function formatCost({ cost, credits }: { cost?: unknown; credits?: unknown }): string {
-  const parts = [typeof cost === 'number' && formatDollars(cost), typeof credits === 'number' && pluralize(credits, 'credit')];
+/** The known cost, as providers report it or by the price list: `$1.20, 3 credits`. */
+export function formatCost({ cost, listCost, credits }: { cost?: unknown; listCost?: unknown; credits?: unknown }): string {
+  const known = [cost, listCost].filter((amount) => typeof amount === 'number');
+  const dollars = known.length > 0 && formatDollars(known.reduce((sum, amount) => sum + amount, 0));
+  const parts = [dollars, typeof credits === 'number' && pluralize(credits, 'credit')];
   return parts.filter(Boolean).join(', ');
 }
 

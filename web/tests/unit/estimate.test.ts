@@ -1,27 +1,39 @@
 import { expect, test } from 'vitest';
-import type { TriggerBody } from '../../src/api/types';
-import { estimateRun, withoutManualValues } from '../../src/table/runs/estimate';
+import type { Estimate, TriggerBody } from '../../src/api/types';
+import { basisText, estimateRun, estimateText, withoutManualValues } from '../../src/table/runs/estimate';
 
-async function check(body: TriggerBody, columnIds: string[], expected: { cells: number; isAtMost: boolean; asked: number }) {
-  const asked: TriggerBody[] = [];
-  const measured = await estimateRun(body, columnIds, (part) => {
-    asked.push(part);
-    return Promise.resolve(part.columnIds?.[0] === 'done' ? 0 : 30);
-  });
-  expect({ cells: measured.cells, isAtMost: measured.isAtMost, asked: asked.length }).toEqual(expected);
+const BASIS = { header: 'A', from: 'last_cells' as const, sample: 5 };
+
+function answer(cells: number[]): Estimate {
+  const basis = cells.map((number, place) => ({ ...BASIS, columnId: `c${place}`, cells: number }));
+  const sum = cells.reduce((one, other) => one + other, 0);
+  return { cells: sum, inputTokens: 0, outputTokens: 0, usd: { low: 0.9, likely: 1.2, high: 1.6 }, seconds: 180, basis };
 }
 
-test('cells are counted column by column', async () => {
-  await check({}, ['a', 'b', 'done'], { cells: 60, isAtMost: false, asked: 3 });
-  await check({ columnIds: ['a'] }, ['a'], { cells: 30, isAtMost: false, asked: 1 });
-  await check({}, [], { cells: 0, isAtMost: false, asked: 0 });
+test('a run is counted by one dry run', async () => {
+  const asked: TriggerBody[] = [];
+  const measured = await estimateRun({ columnIds: ['c0', 'c1'] }, ['c0', 'c1'], (body) => {
+    asked.push(body);
+    return Promise.resolve({ triggeredCount: 30, estimate: answer([30, 20]) });
+  });
+  expect([measured.cells, measured.isAtMost, measured.byColumn.get('c1'), asked.length]).toEqual([50, false, 20, 1]);
+  expect((await estimateRun({}, [], () => Promise.reject(new Error('nobody asks')))).cells).toBe(0);
 });
 
-test('where that would be much, the most there can be is said', async () => {
-  const many = Array.from({ length: 20 }, (_, index) => `c${index}`);
-  await check({}, many, { cells: 600, isAtMost: true, asked: 1 });
-  const rowIds = Array.from({ length: 2000 }, (_, index) => `row_${index}`);
-  await check({ rowIds }, ['a', 'b'], { cells: 60, isAtMost: true, asked: 1 });
+test('where there is no estimate, the most there can be is said', async () => {
+  const many = Array.from({ length: 60 }, (_, index) => `c${index}`);
+  const measured = await estimateRun({}, many, () => Promise.resolve({ triggeredCount: 10 }));
+  expect([measured.cells, measured.isAtMost]).toEqual([600, true]);
+});
+
+test('an estimate is said in words', () => {
+  expect(estimateText(answer([30]))).toBe('About $1.20 ($0.90 to $1.60), 3 min.');
+  expect(basisText(answer([30]))).toContain('last cells');
+  const unknown = { ...answer([30]), usd: null, basis: [{ ...BASIS, columnId: 'c0', cells: 30, from: 'unknown' as const }] };
+  expect(estimateText(unknown)).toBe('Cost unknown, 3 min.');
+  expect(basisText(unknown)).toContain('“A”');
+  const free = { ...answer([30]), basis: [{ ...BASIS, columnId: 'c0', cells: 30, from: 'free' as const }] };
+  expect(estimateText(free)).toBe('About 3 min.');
 });
 
 test('what people wrote can be left out of a run of one column', () => {

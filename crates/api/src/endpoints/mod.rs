@@ -22,6 +22,8 @@ pub(crate) mod run_history;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+pub(crate) mod spending;
+pub(crate) mod spending_usage;
 pub(crate) mod team;
 pub(crate) mod trash;
 pub(crate) mod trials;

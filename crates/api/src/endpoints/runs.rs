@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use axum::http::Method;
-use rowmill_app::TriggerRows;
+use rowmill_app::{TriggerRows, TriggeredRows};
 use rowmill_model::Scopes;
+use rowmill_model::estimate::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -31,6 +32,10 @@ pub(crate) struct Triggered {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 64))]
     run_id: Option<String>,
+    /// What the run is likely to take: with `dryRun` or `estimate`. Omitted for more than 50 columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Estimate")]
+    estimate: Option<Estimate>,
 }
 
 impl<V: Version> Endpoint<ApiState> for Trigger<V> {
@@ -67,7 +72,8 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
         let trigger = TriggerRows { is_session: call.is_session(), ..body.into_trigger(call.once()) };
         let triggered = call.app().trigger(call.caller()?, &path.project_id, trigger).await?;
         let run_id = triggered.run.map(|id| id.to_string());
-        Ok(Answer::new(Triggered { triggered_count: triggered.count, run_id }))
+        let TriggeredRows { count, estimate, .. } = triggered;
+        Ok(Answer::new(Triggered { triggered_count: count, run_id, estimate }))
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) mod project;
 pub(crate) mod row;
 pub(crate) mod row_patch;
 pub(crate) mod run;
+pub(crate) mod spending;
+pub(crate) mod spending_usage;
 pub(crate) mod team;
 pub(crate) mod trash;
 mod variants;

@@ -1,6 +1,7 @@
 //! Runs in the list of a project's runs.
 
 use rowmill_app::Run;
+use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::{RunTally, StartedBy};
 use rowmill_model::{Amount, Spent, Usage};
 use schemars::JsonSchema;
@@ -43,10 +44,18 @@ pub(crate) struct RunOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
+    /// Cost in US dollars by the price list, of calls for which no provider reported it. Omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0))]
+    list_cost: Option<f64>,
     /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     credits: Option<f64>,
+    /// What the run was estimated to take, if it was started with `estimate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Estimate")]
+    estimate: Option<Estimate>,
 }
 
 /// How a run ended: `stopped` if somebody stopped what was left of it.
@@ -105,9 +114,10 @@ impl From<StartedBy> for RunStarter {
 
 impl From<Run> for RunOut {
     fn from(run: Run) -> Self {
-        let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally } = run;
+        let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally, estimate } = run;
         let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
-        let Spent { cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } = spent;
+        let Spent { cost, list_cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } =
+            spent;
         Self {
             id: id.to_string(),
             status: match (ended_at_ms, is_stopped) {
@@ -127,7 +137,9 @@ impl From<Run> for RunOut {
             stopped,
             usage: RunUsage { attempts, input_tokens, output_tokens },
             cost: cost.map(Amount::number),
+            list_cost: list_cost.map(Amount::number),
             credits: credits.map(Amount::number),
+            estimate,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_app::{IdempotencyKey, ProcessingStatus, StopRows, TriggerRows};
+use rowmill_app::{IdempotencyKey, ProcessingStatus, SpendLimit, StopRows, TriggerRows};
 use rowmill_model::plan::{RunTally, Tally, WaitsFor};
 use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, RunId, Spent};
 use schemars::JsonSchema;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::filter::{FiltersSchema, SortingSchema, exact_filters};
+use super::spending::SpendLimitBody;
 use super::{present, timestamp};
 
 /// Which cells to run. An empty object runs all that can run.
@@ -42,13 +43,18 @@ pub(crate) struct TriggerBody {
     #[schemars(with = "Vec<CellStatus>", length(max = 6))]
     statuses: Option<Vec<CellStatus>>,
     /// Only cells with one of these error codes.
-    #[schemars(with = "Vec<ErrorCode>", length(max = 14))]
+    #[schemars(with = "Vec<ErrorCode>", length(max = 15))]
     error_codes: Option<Vec<ErrorCode>>,
     /// Maximum number of rows to run.
     #[schemars(with = "u64", range(min = 1, max = 1_000_000_000))]
     limit: Option<u64>,
-    /// Only return how many rows would run.
+    /// Only return how many rows would run, and what they are likely to take.
     dry_run: bool,
+    /// Return what the run is likely to take, and keep it with the run, to be compared with what it took.
+    estimate: bool,
+    /// What the run may spend. It takes the place of the limit that the current run has.
+    #[schemars(with = "SpendLimitBody")]
+    spend_limit: Option<SpendLimitBody>,
 }
 
 impl TriggerBody {
@@ -66,6 +72,8 @@ impl TriggerBody {
             force: self.force,
             dry_run: self.dry_run,
             is_session: false,
+            estimate: self.estimate,
+            spend_limit: self.spend_limit.map(SpendLimit::from),
             once,
         }
     }
@@ -142,6 +150,7 @@ struct ColumnCounts {
 /// The results of a run so far. A run starts when a cell is queued while none is waiting or running, and lasts
 /// while any is.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct RunCounts {
     /// All cells of the run: waiting, running, and finished in one of the ways below.
     cells: u64,
@@ -157,6 +166,10 @@ struct RunCounts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
+    /// Cost in US dollars by the price list, of calls for which no provider reported it. Omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0))]
+    list_cost: Option<f64>,
     /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
@@ -189,8 +202,14 @@ impl RunWaiting {
 impl RunCounts {
     fn of(tally: &Tally) -> Option<Self> {
         let run = tally.run();
-        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, credits, usage: _ } } =
-            run;
+        let RunTally {
+            done,
+            empty,
+            failed,
+            skipped,
+            stopped,
+            spent: Spent { cost, list_cost, credits, usage: _ },
+        } = run;
         (tally.is_processing() || !run.is_blank()).then(|| Self {
             cells: tally.pending() + run.ended(),
             done,
@@ -199,6 +218,7 @@ impl RunCounts {
             skipped,
             stopped,
             cost: cost.map(Amount::number),
+            list_cost: list_cost.map(Amount::number),
             credits: credits.map(Amount::number),
             waiting: RunWaiting::of(tally),
         })

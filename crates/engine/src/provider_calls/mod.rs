@@ -12,6 +12,7 @@ mod api;
 mod conversation;
 mod dialects;
 mod fill;
+mod payees;
 mod prompt;
 mod rejected_credentials;
 mod scrape;
@@ -36,7 +37,7 @@ use rowmill_providers::scrape::Scraper;
 use rowmill_providers::{Access, Client, Failure};
 
 use crate::call_limits::{CallLimit, CallLimits, CallPermit};
-use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
+use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner, Payees};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
@@ -106,6 +107,13 @@ impl CellRunner for ProviderCalls {
         };
         limits.extend(column_limit(project, column));
         self.call_limits.capacity(&limits, self.now())
+    }
+
+    async fn payees(&self, project: &Project, column: &Column) -> Payees {
+        match self.credentials.of(project.team).await {
+            Ok(credentials) => Self::payees_of(column, &credentials),
+            Err(_) => Payees::default(),
+        }
     }
 
     async fn call(&self, cell: &Cell) -> CallOutcome {

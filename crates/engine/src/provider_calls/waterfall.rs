@@ -246,6 +246,12 @@ fn enabled(config: &WaterfallEmail) -> Vec<&WaterfallProvider> {
     entries
 }
 
+/// The finders that a waterfall asks, by id.
+pub(super) fn finder_ids(config: &WaterfallEmail) -> Vec<String> {
+    let finders = enabled(config).into_iter().filter(|entry| Provider::named(&entry.task_type).is_some());
+    finders.map(|entry| entry.task_type.clone()).collect()
+}
+
 /// How an entry's finder is reached; none if it is no finder with a credential.
 fn finder_of(
     entry: &WaterfallProvider,

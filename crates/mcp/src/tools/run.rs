@@ -1,21 +1,17 @@
 //! `run`: queues cells, after a dry run that says how many and at what cost.
 
-use rowmill_app::{StoredProject, TriggerRows};
-use rowmill_model::{CellStatus, Column, ErrorCode};
+use rowmill_app::{StoredProject, TriggerRows, TriggeredRows};
+use rowmill_model::{CellStatus, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::answer_size::put;
 use crate::arguments::{Arguments, unknown_name};
 use crate::context::Context;
-use crate::cost::estimate;
 use crate::names;
 use crate::processing::{WAIT_SECONDS_MAX, numbers, wait};
 use crate::refusal::{Outcome, Refusal};
 use crate::selection::{Chosen, refused};
-use crate::tables;
-
-/// The cells of more columns are not counted one by one.
-const COUNTED_COLUMNS_MAX: usize = 20;
+use crate::{cost, tables};
 
 pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Outcome {
     let stored = tables::of(context, arguments).await?;
@@ -40,9 +36,8 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     }
     let Chosen { view_id, filters, sorting, search } = chosen;
     trigger = TriggerRows { view_id, filters, sorting, search, ..trigger };
-    let processed: Vec<&Column> = named.into_iter().filter(|column| column.kind.is_processed()).collect();
     let run = Run { context, stored: &stored, trigger };
-    if dry_run { run.rehearse(&processed).await } else { run.start(seconds).await }
+    if dry_run { run.rehearse().await } else { run.start(seconds).await }
 }
 
 struct Run<'a> {
@@ -52,38 +47,31 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn queue(&self, trigger: TriggerRows) -> Result<u64, Refusal> {
+    async fn trigger(&self, trigger: TriggerRows) -> Result<TriggeredRows, Refusal> {
         let project = self.stored.project.id.to_string();
-        let queued = self.context.app.trigger(self.context.caller(), &project, trigger).await;
-        queued.map(|queued| queued.count).map_err(refused)
+        self.context.app.trigger(self.context.caller(), &project, trigger).await.map_err(refused)
     }
 
     /// Says what would run.
-    async fn rehearse(&self, columns: &[&Column]) -> Outcome {
-        let dry = || TriggerRows { dry_run: true, ..self.trigger.clone() };
-        let rows = self.queue(dry()).await?;
+    async fn rehearse(&self) -> Outcome {
+        let dry = TriggerRows { dry_run: true, ..self.trigger.clone() };
+        let TriggeredRows { count, estimate, .. } = self.trigger(dry).await?;
         let mut answer = json!({
-            "dryRun": true, "rows": rows, "cells": Value::Null, "estimatedCost": Value::Null,
+            "dryRun": true, "rows": count, "cells": Value::Null, "estimatedCost": Value::Null,
             "costNote": "Unknown for so many columns; name some.",
             "next": "To run them, repeat with dryRun false.",
         });
-        if columns.len() > COUNTED_COLUMNS_MAX {
-            return Ok(answer);
+        if let Some(estimate) = estimate {
+            put(&mut answer, "cells", estimate.cells.into());
+            put(&mut answer, "estimatedCost", cost::likely(&estimate));
+            put(&mut answer, "costNote", cost::note(&estimate).into());
+            put(&mut answer, "estimate", cost::shown(&estimate));
         }
-        let mut cells = Vec::with_capacity(columns.len());
-        for column in columns {
-            let one = TriggerRows { column_ids: Some(vec![column.id.to_string()]), ..dry() };
-            cells.push((*column, self.queue(one).await?));
-        }
-        let estimate = estimate(self.context, self.stored, &cells).await?;
-        put(&mut answer, "cells", cells.iter().map(|(_, count)| count).sum::<u64>().into());
-        put(&mut answer, "estimatedCost", estimate.cost());
-        put(&mut answer, "costNote", estimate.note().into());
         Ok(answer)
     }
 
     async fn start(&self, seconds: u64) -> Outcome {
-        let rows = self.queue(self.trigger.clone()).await?;
+        let rows = self.trigger(self.trigger.clone()).await?.count;
         let status = wait(self.context, &self.stored.project.id.to_string(), seconds).await?;
         let mut answer = json!({ "dryRun": false, "rows": rows, "status": numbers(&status) });
         put(

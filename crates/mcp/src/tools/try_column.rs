@@ -95,7 +95,8 @@ fn answer(context: &Context<'_>, row: &str, tried: Tried) -> Value {
         }
     };
     put(&mut answer, "status", status.into());
-    put(&mut answer, "cost", json!(Spent::of(&meta).cost.map(Amount::number)));
+    let spent = Spent::of(&meta);
+    put(&mut answer, "cost", json!(spent.dollars().map(Amount::number)));
     answer
 }
 

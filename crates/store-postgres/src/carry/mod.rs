@@ -126,7 +126,7 @@ impl Carrier {
     async fn hold(&self) -> Result<()> {
         let sql = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = 0; \
                    SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '10s'; \
-                   LOCK TABLE rowmill.teams, rowmill.keys, rowmill.sealed, rowmill.webhooks, rowmill.receipts, rowmill.projects, \
+                   LOCK TABLE rowmill.teams, rowmill.keys, rowmill.sealed, rowmill.webhooks, rowmill.spending_settings, rowmill.receipts, rowmill.projects, \
                    rowmill.counters, rowmill.rows, rowmill.blocks, rowmill.guests, rowmill.retries \
                    IN SHARE MODE";
         let held = self.client.batch_execute(sql).await;

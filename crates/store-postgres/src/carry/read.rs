@@ -4,8 +4,8 @@ use rowmill_model::cell::Details;
 use rowmill_model::plan::Block;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Derived, Guest, Items, Key, PageLimit,
-    Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key,
+    PageLimit, Receipt, Retry, Section,
 };
 use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use tokio_postgres::types::ToSql;
@@ -86,6 +86,7 @@ pub(crate) async fn page(
         Section::Keys => page.keys(after).await.map(Items::Keys),
         Section::Sealed => page.sealed(after).await.map(Items::Sealed),
         Section::Webhooks => page.webhooks(after).await.map(Items::Webhooks),
+        Section::Spending => page.spending(after).await.map(Items::Spending),
         Section::Receipts => page.receipts(after).await.map(Items::Receipts),
         Section::Rows(id) => page.rows(number_of(client, id).await?, after).await.map(Items::Rows),
         Section::Blocks(id) => page.blocks(number_of(client, id).await?, after).await.map(Items::Blocks),
@@ -134,6 +135,15 @@ impl Page<'_> {
         read_all(&found, |row| {
             let (team, version) = (TeamId(row.get(0)), unsigned(row.get(1)));
             Ok(CarriedWebhooks { team, version, document: row.get(2), subscriptions: row.get(3) })
+        })
+    }
+
+    async fn spending(&self, after: Option<Key>) -> Result<Vec<CarriedSpending>> {
+        let sql = "SELECT team, version, document FROM rowmill.spending_settings WHERE team > $1 ORDER BY team LIMIT $2";
+        let found = ask(self.client, sql, &[&id_after(after.as_ref())?, &self.items_max]).await?;
+        read_all(&found, |row| {
+            let (team, version) = (TeamId(row.get(0)), unsigned(row.get(1)));
+            Ok(CarriedSpending { team, version, document: row.get(2) })
         })
     }
 

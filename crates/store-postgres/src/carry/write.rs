@@ -9,7 +9,8 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Guest, Items, Receipt, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt,
+    Section,
 };
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{ApiKey, Result, lookup};
@@ -125,6 +126,13 @@ pub(super) async fn page(client: &Client, section: Section, items_page: &Items) 
             let sql = "INSERT INTO rowmill.webhooks (team, version, document, subscriptions) VALUES ($1, $2, $3, $4)";
             for CarriedWebhooks { team, version, document, subscriptions } in items {
                 run(client, sql, &[&team.0, &signed(*version), document, subscriptions]).await?;
+            }
+            Ok(())
+        }
+        Items::Spending(items) => {
+            let sql = "INSERT INTO rowmill.spending_settings (team, version, document) VALUES ($1, $2, $3)";
+            for CarriedSpending { team, version, document } in items {
+                run(client, sql, &[&team.0, &signed(*version), document]).await?;
             }
             Ok(())
         }

@@ -4,8 +4,8 @@ use rowmill_model::plan::Block;
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Derived, Guest, Items, Key, PageLimit,
-    Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key,
+    PageLimit, Receipt, Retry, Section,
 };
 use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use rusqlite::{Connection, Params, Row};
@@ -93,6 +93,7 @@ pub(crate) fn page(
         Section::Keys => page.keys(after.as_ref()).map(Items::Keys),
         Section::Sealed => page.sealed(after).map(Items::Sealed),
         Section::Webhooks => page.webhooks(after.as_ref()).map(Items::Webhooks),
+        Section::Spending => page.spending(after.as_ref()).map(Items::Spending),
         Section::Receipts => page.receipts(after.as_ref()).map(Items::Receipts),
         Section::Rows(id) => page.rows(num(id)?, after.as_ref()).map(Items::Rows),
         Section::Blocks(id) => page.blocks(num(id)?, after.as_ref()).map(Items::Blocks),
@@ -143,6 +144,17 @@ impl Page<'_> {
             let (version, subscriptions) = (row.get(1).map_err(backend)?, row.get(3).map_err(backend)?);
             let bytes = document.len();
             Ok((CarriedWebhooks { team, version, document, subscriptions }, bytes))
+        })
+    }
+
+    fn spending(&self, after: Option<&Key>) -> Result<Vec<CarriedSpending>> {
+        let sql =
+            "SELECT team, version, document FROM spending_settings WHERE team > ?1 ORDER BY team LIMIT ?2";
+        self.read(sql, (id_after(after)?, self.page_limit.items), |row| {
+            let team = TeamId(uuid_of(row, 0).map_err(backend)?);
+            let document: String = row.get(2).map_err(backend)?;
+            let bytes = document.len();
+            Ok((CarriedSpending { team, version: row.get(1).map_err(backend)?, document }, bytes))
         })
     }
 

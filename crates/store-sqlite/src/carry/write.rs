@@ -7,7 +7,8 @@ use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Guest, Items, Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt, Retry,
+    Section,
 };
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{Result, Sealed, StoreError};
@@ -137,6 +138,13 @@ pub(super) fn page(connection: &Connection, section: Section, items_page: &Items
                     .execute((team.0.as_bytes(), version, document, subscriptions))
                     .map(|_| ())
                     .map_err(backend)
+            })
+        }
+        Items::Spending(items) => {
+            let sql = "INSERT INTO spending_settings (team, version, document) VALUES (?1, ?2, ?3)";
+            let mut insert = prepare(connection, sql)?;
+            items.iter().try_for_each(|CarriedSpending { team, version, document }| {
+                insert.execute((team.0.as_bytes(), version, document)).map(|_| ()).map_err(backend)
             })
         }
         Items::Receipts(items) => {

@@ -123,6 +123,7 @@ impl<V: Copy> RowChanges<V> {
         now_ms: i64,
     ) -> Result<()> {
         let mark = self.block(block_of(position))?.get(slot, place_of(position));
+        self.ledger.note(&self.project, slot, &result, now_ms);
         let row = self.row(position).ok_or_else(not_loaded)?;
         let spent = result.spent();
         let Ended { ending, value, mut detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);

@@ -6,6 +6,7 @@ use super::outbox::Outbox;
 use super::row_changes::{Fate, LoadedRow, LoadedTally, OpenClaim, RowChanges, ready_slots, unreadable};
 use super::write_set::{Finished, WriteSet};
 use crate::error::Result;
+use crate::spending::person;
 use crate::work::Change;
 
 impl<V: Copy> RowChanges<V> {
@@ -20,6 +21,11 @@ impl<V: Copy> RowChanges<V> {
         if let Some(outbox) = &mut self.outbox {
             self.writes.deliveries = outbox.take();
         }
+        let running = match &self.tally {
+            LoadedTally::Parsed(tally) => tally.running().and_then(|(_, by)| by),
+            LoadedTally::Missing | LoadedTally::Text(_) => None,
+        };
+        self.writes.ledger = self.ledger.take(&self.project, &person(running));
         Ok(std::mem::take(&mut self.writes))
     }
 

@@ -10,6 +10,7 @@
 
 mod cells;
 mod finish;
+mod ledger;
 mod live;
 mod matched;
 mod outbox;

@@ -169,7 +169,7 @@ impl Outbox {
             "id": RunId(*number).to_string(), "status": status,
             "startedAt": timestamp(*started_at_ms), "endedAt": timestamp(*ended_at_ms), "startedBy": started_by,
             "cells": tally.ended(), "done": done, "empty": empty, "failed": failed, "skipped": skipped, "stopped": stopped,
-            "cost": spent.cost.map(Amount::number), "credits": spent.credits.map(Amount::number),
+            "cost": spent.cost.map(Amount::number), "listCost": spent.list_cost.map(Amount::number), "credits": spent.credits.map(Amount::number),
         });
         self.tell_run(event, run);
     }

@@ -8,6 +8,7 @@ use rowmill_model::plan::{Block, Plan, Refiling, StartedBy, Tally, block_of, pla
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
 
+use super::ledger::Ledger;
 use super::live::LiveDelta;
 use super::outbox::{Outbox, Subscribed};
 use super::write_set::{CellClaim, RawRow, TrashEntry, WriteSet};
@@ -74,6 +75,8 @@ pub struct RowChanges<V> {
     pub(super) is_stop: bool,
     /// What webhooks are told; `None` if none is.
     pub(super) outbox: Option<Box<Outbox>>,
+    /// What was used by the cells that end here.
+    pub(super) ledger: Ledger,
     /// How many runs had begun before.
     pub(super) runs_before: Option<u64>,
 }
@@ -170,6 +173,7 @@ impl<V: Copy> RowChanges<V> {
             started_by: StartedBy::Autoplay,
             is_stop: false,
             outbox,
+            ledger: Ledger::default(),
             runs_before: None,
         }
     }

@@ -9,6 +9,7 @@ use rowmill_model::{Deletion, Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
+use crate::spending::LedgerEntry;
 use crate::webhooks::NewDelivery;
 use crate::work::Change;
 
@@ -56,6 +57,8 @@ pub struct WriteSet<V> {
     pub retries_done: Vec<(i64, Slot, u64)>,
     /// What webhooks are to be told.
     pub deliveries: Vec<NewDelivery>,
+    /// What was used, to be added to the ledger.
+    pub ledger: Vec<LedgerEntry>,
 }
 
 impl<V> Default for WriteSet<V> {
@@ -81,6 +84,7 @@ impl<V> Default for WriteSet<V> {
             retries_made: Vec::new(),
             retries_done: Vec::new(),
             deliveries: Vec::new(),
+            ledger: Vec::new(),
         }
     }
 }

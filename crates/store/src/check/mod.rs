@@ -13,7 +13,7 @@ mod tally;
 
 use std::collections::BTreeSet;
 
-use rowmill_model::{TeamId, Webhook};
+use rowmill_model::{SpendingSettings, TeamId, Webhook};
 use serde::de::IgnoredAny;
 
 pub use self::report::{OnRows, Problem, ProblemKind, Report};
@@ -100,6 +100,14 @@ fn check_page(page: Items, teams: &mut Option<BTreeSet<TeamId>>, report: &mut Re
             for webhooks in page {
                 if serde_json::from_str::<Vec<Webhook>>(&webhooks.document).is_err() {
                     let words = format!("the webhooks of team {} cannot be read", webhooks.team);
+                    report.add(ProblemKind::Undecodable, None, words);
+                }
+            }
+        }
+        Items::Spending(page) => {
+            for spending in page {
+                if serde_json::from_str::<SpendingSettings>(&spending.document).is_err() {
+                    let words = format!("the prices and caps of team {} cannot be read", spending.team);
                     report.add(ProblemKind::Undecodable, None, words);
                 }
             }

@@ -176,6 +176,7 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
         stopped: 0,
         spent: Spent {
             cost: Amount::told(0.75),
+            list_cost: None,
             credits: Amount::told(2.0),
             usage: Usage { attempts: 4, ..Usage::NONE },
         },

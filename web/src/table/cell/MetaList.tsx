@@ -12,6 +12,7 @@ const LABELS: Record<string, string> = {
   inputTokens: 'Input tokens',
   outputTokens: 'Output tokens',
   cost: 'Cost',
+  listCost: 'Cost by price list',
   source: 'Source',
   verified: 'Verified',
   confidence: 'Confidence',
@@ -57,7 +58,7 @@ function firstChoice(told: Json): Json {
 function fact(name: string, value: Json) {
   if (name === 'adapted' && Array.isArray(value)) return value.join(', ');
   if (name === 'milliseconds' && typeof value === 'number') return formatMilliseconds(value);
-  if (name === 'cost' && typeof value === 'number') return formatDollars(value);
+  if ((name === 'cost' || name === 'listCost') && typeof value === 'number') return formatDollars(value);
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string' && /^https?:\/\//.test(value)) {

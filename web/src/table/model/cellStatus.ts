@@ -10,6 +10,7 @@ const ADVICE: Record<ErrorCode, string> = {
   missing_credentials: 'Add the missing key under Settings, Providers, or the missing secret under Settings, Secrets. Then run the failed cells again.',
   invalid_credentials: 'The provider refused the key. Replace it under Settings, Providers, or check the request’s headers.',
   out_of_credits: 'The provider’s account has no credit left. Top it up, then run the failed cells again.',
+  spend_limit: 'A spending cap is reached. It goes on when the cap is raised or its period ends (Settings, Spending).',
   rate_limited: 'The provider received too many requests. Set a rate limit in the column, then run the failed cells again.',
   timed_out: 'The request timed out. Run it again, or raise the timeout in the column.',
   provider_error: 'The provider failed. Run it again later, or try the request in the column panel.',

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import type { Column } from '../../api/types';
 import { formatNumber, pluralize } from '../../ui/format';
-import { withoutManualValues } from './estimate';
+import { basisText, estimateText, withoutManualValues } from './estimate';
 import type { Runs } from './useRuns';
 
 const TRIED_ROWS = 10;
@@ -10,7 +10,7 @@ const TRIED_ROWS = 10;
 export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Column[] }) {
   const { question, answer } = runs;
   if (!question) return null;
-  const { cells, byColumn, isAtMost, body, manualCount } = question;
+  const { cells, byColumn, isAtMost, estimate, body, manualCount } = question;
   const others = manualCount > 0 ? withoutManualValues(body) : undefined;
   const parts = [...byColumn].filter(([, number]) => number > 0);
   const limit = Math.min(TRIED_ROWS, body.limit ?? TRIED_ROWS);
@@ -29,6 +29,14 @@ export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Col
           Each cell calls an external service, which may charge for it. You can stop the run at any time.
           {body.force && ' Finished cells run again, too.'}
         </Text>
+        {estimate && (
+          <Stack gap={2}>
+            <Text fw={600}>{estimateText(estimate)}</Text>
+            <Text size="sm" c="dimmed">
+              {basisText(estimate)}
+            </Text>
+          </Stack>
+        )}
         {manualCount > 0 && (
           <Alert color="orange" title={`${pluralize(manualCount, 'value')} edited manually will be replaced`}>
             Manual edits cannot be restored.

@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { runsQuery } from '../../api/queries';
 import type { Run } from '../../api/types';
 import { ErrorState } from '../../ui/ErrorState';
-import { formatCost, formatNumber, timeAgo } from '../../ui/format';
+import { formatCost, formatDollars, formatNumber, timeAgo } from '../../ui/format';
 import { SidePanel } from '../../ui/SidePanel';
 import { durationText, startedByText } from './pastRun';
 
@@ -56,7 +56,8 @@ export function RunsPanel({ projectId, isRunning, onClose }: { projectId: string
 function RunRow({ run }: { run: Run }) {
   const { cells, failed, startedAt, status } = run;
   const price = formatCost(run);
-  const notes = [startedByText(run), status === 'stopped' && 'stopped', price].filter(Boolean).join(' · ');
+  const expected = run.estimate?.usd && `estimated ${formatDollars(run.estimate.usd.likely)}`;
+  const notes = [startedByText(run), status === 'stopped' && 'stopped', price, expected].filter(Boolean).join(' · ');
   return (
     <Grid.Tr>
       <Grid.Td title={new Date(startedAt).toLocaleString()}>

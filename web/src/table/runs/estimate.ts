@@ -1,4 +1,5 @@
-import type { FilterNode, TriggerBody } from '../../api/types';
+import type { Estimate, FilterNode, TriggerBody } from '../../api/types';
+import { formatDollars, formatDuration, pluralize } from '../../ui/format';
 
 export interface RunEstimate {
   cells: number;
@@ -6,28 +7,51 @@ export interface RunEstimate {
   byColumn: Map<string, number>;
   /** An upper bound, because rows were counted and not cells. */
   isAtMost: boolean;
+  /** What the service expects the run to take; undefined if it has too many columns. */
+  estimate?: Estimate | undefined;
 }
 
 /** Larger runs need confirmation. */
 export const UNCONFIRMED_CELLS_MAX = 100;
-const COLUMNS_COUNTED_MAX = 12;
-const ROW_IDS_COUNTED_MAX = 1_000;
 
-/** Estimates how many cells a run would start. `rowsOf` asks the service how many rows a run touches. */
+/** What a dry run answers. */
+interface Rehearsal {
+  triggeredCount: number;
+  estimate?: Estimate;
+}
+
+/** Estimates how many cells a run would start. `rehearse` asks the service what a run would take. */
 export async function estimateRun(
   body: TriggerBody,
   columnIds: readonly string[],
-  rowsOf: (body: TriggerBody) => Promise<number>,
+  rehearse: (body: TriggerBody) => Promise<Rehearsal>,
 ): Promise<RunEstimate> {
-  const isLong = (body.rowIds?.length ?? 0) > ROW_IDS_COUNTED_MAX;
-  if (columnIds.length > 1 && (isLong || columnIds.length > COLUMNS_COUNTED_MAX)) {
-    const cells = (await rowsOf(body)) * columnIds.length;
-    return { cells, byColumn: new Map(), isAtMost: true };
-  }
-  // A run of one column has as many cells as rows.
-  const counts = await Promise.all(columnIds.map((columnId) => rowsOf({ ...body, columnIds: [columnId] })));
-  const byColumn = new Map(columnIds.map((columnId, place) => [columnId, counts[place] ?? 0]));
-  return { cells: counts.reduce((sum, cells) => sum + cells, 0), byColumn, isAtMost: false };
+  if (columnIds.length === 0) return { cells: 0, byColumn: new Map(), isAtMost: false };
+  const { triggeredCount, estimate } = await rehearse(body);
+  if (!estimate) return { cells: triggeredCount * columnIds.length, byColumn: new Map(), isAtMost: true };
+  const byColumn = new Map(estimate.basis.map(({ columnId, cells }) => [columnId, cells]));
+  return { cells: estimate.cells, byColumn, isAtMost: false, estimate };
+}
+
+/** What a run is likely to cost and take: `About $1.20 ($0.90 to $1.60), 3 min.` */
+export function estimateText({ usd, credits, seconds, basis }: Estimate): string {
+  const paid = basis.filter(({ from }) => from !== 'free');
+  const dollars = usd && (usd.low === usd.high ? formatDollars(usd.likely) : `${formatDollars(usd.likely)} (${formatDollars(usd.low)} to ${formatDollars(usd.high)})`);
+  const parts = [
+    paid.length > 0 && (dollars ? `About ${dollars}` : 'Cost unknown'),
+    typeof credits === 'number' && pluralize(Math.round(credits), 'credit'),
+    `${paid.length > 0 ? '' : 'About '}${formatDuration(seconds)}`,
+  ];
+  return `${parts.filter(Boolean).join(', ')}.`;
+}
+
+/** How an estimate was made, in one sentence. */
+export function basisText({ basis }: Estimate): string {
+  const unknown = basis.filter(({ from }) => from === 'unknown').map(({ header }) => `“${header}”`);
+  if (unknown.length > 0) return `No price is known for ${unknown.join(', ')}. Run a few rows first, or set a price in Settings, Spending.`;
+  if (basis.some(({ from }) => from === 'sampled_rows')) return 'By the price list, from some of the rows. Run a few rows first for a closer estimate.';
+  if (basis.some(({ from }) => from === 'last_cells')) return 'From the last cells of these columns.';
+  return 'These columns call nobody who is paid.';
 }
 
 /** Filters for rows with a manual value in this column. */

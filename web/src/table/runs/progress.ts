@@ -11,8 +11,9 @@ export interface Progress {
   skipped: number;
   /** Stopped while queued or running. */
   stopped: number;
-  /** US dollars and provider credits, as far as providers report them. */
+  /** US dollars and provider credits, as far as providers report them or the price list knows them. */
   cost?: number;
+  listCost?: number;
   credits?: number;
   /** Recent cells per second; undefined until it can be measured. */
   rate?: number;

@@ -40,8 +40,8 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
   const current = useRef(columns);
   current.current = columns;
   const params = { path: { projectId } };
-  const trigger = async (body: TriggerBody) =>
-    (await data(client.POST('/v4/projects/{projectId}/trigger', { params, body }))).triggeredCount;
+  const post = (body: TriggerBody) => data(client.POST('/v4/projects/{projectId}/trigger', { params, body }));
+  const trigger = async (body: TriggerBody) => (await post(body)).triggeredCount;
 
   const run = async (body: TriggerBody) => {
     const timer = setTimeout(() => setIsStarting(true), MOMENT_MILLISECONDS);
@@ -51,7 +51,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
         if ((await trigger(body)) === 0) notify(nothingRan(body));
         return;
       }
-      const measured = await estimateRun(body, columnIds, (part) => trigger({ ...part, dryRun: true }));
+      const measured = await estimateRun(body, columnIds, (part) => post({ ...part, dryRun: true }));
       const manualCount = await countManualValues(projectId, body, columnIds);
       if (measured.cells > UNCONFIRMED_CELLS_MAX || manualCount > 0) return setQuestion({ ...measured, body, manualCount });
       if (measured.cells === 0 || (await trigger(body)) === 0) return notify(nothingRan(body));
@@ -68,7 +68,8 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     setQuestion(undefined);
     if (!body) return;
     try {
-      if ((await trigger(body)) === 0) notify(nothingRan(body));
+      // A run that was confirmed by its estimate is compared with it later.
+      if ((await trigger({ ...body, estimate: true })) === 0) notify(nothingRan(body));
     } catch (error) {
       notifyError(error, 'The run did not start');
     }

@@ -34,7 +34,7 @@ export function ProgressStrip({ table, onRuns }: { table: Table; onRuns: () => v
         c="dimmed"
         style={{ whiteSpace: isOver ? undefined : 'nowrap' }}
         visibleFrom={isOver ? undefined : 'xs'}
-        title={formatCost(progress) && 'Cost as reported by the providers'}
+        title={formatCost(progress) && 'Cost as reported by the providers, else by the price list'}
       >
         {summary(progress)}
       </Text>

@@ -26,6 +26,7 @@ const CODES: { value: ErrorCode; label: string }[] = [
   { value: 'invalid_output', label: 'the answer has the wrong shape' },
   { value: 'too_large', label: 'the answer is too large' },
   { value: 'stopped', label: 'it was stopped' },
+  { value: 'spend_limit', label: 'a spending cap is reached' },
 ];
 
 const PERIODS = [

@@ -24,6 +24,7 @@ mod disk_faults;
 mod document;
 mod documentation;
 mod entity_tags;
+mod estimates;
 mod events;
 mod exhaustion;
 mod failover;
@@ -65,6 +66,7 @@ mod sessions;
 mod shared_rates;
 mod site;
 mod sizes;
+mod spending_caps;
 mod stale;
 mod stopping;
 mod streams;
@@ -89,6 +91,7 @@ const ALL: &[&[Scenario]] = &[
     import_jobs::NODES,
     stale::NODES,
     paid::NODES,
+    spending_caps::NODES,
     webhook_deliveries::NODES,
     inbound_deliveries::NODES,
     failover::NODES,
@@ -121,6 +124,8 @@ const ALL: &[&[Scenario]] = &[
     provider_columns::OWN,
     ai_columns::OWN,
     paid::OWN,
+    estimates::OWN,
+    spending_caps::OWN,
     connections::OWN,
     connections::EMBEDDED,
     heads::OWN,

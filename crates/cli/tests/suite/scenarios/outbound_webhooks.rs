@@ -19,7 +19,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("outbound_webhooks", Own:
 );
 
 pub(super) const TIME_MAX: Duration = Duration::from_secs(30);
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "row.created",
     "row.updated",
     "row.deleted",
@@ -28,6 +28,7 @@ const ALL: [&str; 8] = [
     "run.started",
     "run.finished",
     "run.stopped",
+    "spend.limit_reached",
 ];
 
 /// A server that may call loopback and does not wait long.

@@ -12,6 +12,7 @@ mod project_writes;
 mod received;
 mod rows;
 mod sessions;
+mod spending;
 mod state;
 mod trash;
 mod value_bytes;

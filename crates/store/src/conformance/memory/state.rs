@@ -11,6 +11,7 @@ use super::project::MemoryProject;
 use crate::error::{Result, StoreError};
 use crate::received::ReceivedRecord;
 use crate::sessions::Session;
+use crate::spending::TeamSpending;
 use crate::types::{ApiKey, IdempotentRequest, Sealed, SealedKind, Team};
 use crate::webhooks::{DeliveryRecord, TeamWebhooks};
 use crate::work::{Lane, WorkerId};
@@ -23,6 +24,7 @@ pub(super) struct State {
     pub(super) imports: Vec<MemoryImport>,
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
     pub(super) webhooks: BTreeMap<TeamId, TeamWebhooks>,
+    pub(super) spending: BTreeMap<TeamId, TeamSpending>,
     pub(super) deliveries: Vec<MemoryDelivery>,
     /// What came in, by team, oldest first.
     pub(super) received: Vec<(TeamId, ReceivedRecord)>,
