@@ -10,6 +10,7 @@ pub use crate::ai_config::{AiConfig, AiFallback, AiProvider};
 use crate::filter::document::Filters;
 use crate::ids::ColumnId;
 use crate::record::Slot;
+pub use crate::research::Research;
 pub use crate::web_scraper::{ScrapeFormat, ScrapeSelectors, WebScraper};
 
 /// The type of a column: what fills its cells.

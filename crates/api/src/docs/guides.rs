@@ -29,6 +29,7 @@ guides! {
     user "keys": "API keys with scopes, projects, an expiry and allowed addresses";
     user "imports": "CSV and JSON Lines, at once or in the background";
     user "ai-columns": "how language models are asked, structured output, fallbacks";
+    user "research": "columns that search the web, read pages and answer with their sources";
     user "scraping": "what the web scraper reads of a page, and in which form";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
     user "clients": "typed clients in Python and TypeScript";
