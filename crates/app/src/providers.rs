@@ -103,9 +103,10 @@ fn check(provider: &Provider, new: NewCredential) -> Result<Checked> {
     if !provider.is_configured(api_key.is_some(), base_url.is_some()) {
         let unless = match provider.credential {
             Credential::KeyUnlessOwnServer => ", unless baseUrl points to your own server",
-            Credential::None | Credential::Key | Credential::IdAndSecret => "",
+            Credential::None | Credential::Key | Credential::IdAndSecret | Credential::OwnServer => "",
         };
-        offences.push(Offence::new("apiKey", format!("is required{unless}")));
+        let place = if provider.credential == Credential::OwnServer { "baseUrl" } else { "apiKey" };
+        offences.push(Offence::new(place, format!("is required{unless}")));
     }
     let checked = Checked {
         api_key: api_key.map(|key| check_api_key("apiKey", &key, &mut offences)),
@@ -117,7 +118,7 @@ fn check(provider: &Provider, new: NewCredential) -> Result<Checked> {
 
 #[cfg(test)]
 mod tests {
-    use rowmill_model::provider::{HUNTER, OPENAI, PATTERN};
+    use rowmill_model::provider::{HUNTER, OPENAI, PATTERN, SEARXNG};
 
     use super::*;
 
@@ -148,6 +149,7 @@ mod tests {
         checked(HUNTER, (Some(&"k".repeat(4_096)), None, None)).unwrap();
         checked(OPENAI, (None, Some("http://localhost:11434/v1"), None)).unwrap();
         checked(OPENAI, (Some("k"), None, None)).unwrap();
+        checked(SEARXNG, (None, Some("http://search.example"), None)).unwrap();
     }
 
     #[test]
@@ -156,6 +158,7 @@ mod tests {
         refused(HUNTER, (None, None, None), &["apiKey"]);
         refused(HUNTER, (None, Some("http://x"), None), &["apiKey"]);
         refused(OPENAI, (None, None, Some("m")), &["apiKey"]);
+        refused(SEARXNG, (Some("k"), None, None), &["baseUrl"]);
         refused(OPENAI, (Some(" "), Some("http://x"), None), &["apiKey"]);
         for key in ["canary\ncanary", "canary\u{7f}canary", &"canary".repeat(1_000)] {
             refused(HUNTER, (Some(key), None, None), &["apiKey"]);

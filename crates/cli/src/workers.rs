@@ -125,7 +125,8 @@ pub(crate) fn provider_calls(
         .shared_rates()
         .map_or_else(CallLimits::default, |shared_rates| CallLimits::with_shared_rates(shared_rates, clock));
     let shared_verdicts = SharedVerdicts::of(store);
-    Ok(Arc::new(ProviderCalls::new(client, scraper, credentials, call_limits, shared_verdicts, config)))
+    let calls = ProviderCalls::new(client, scraper, credentials, call_limits, shared_verdicts, config);
+    Ok(Arc::new(calls.with_store(store)))
 }
 
 /// Starts the workers of this process.

@@ -26,6 +26,9 @@ pub trait CellRunner: std::fmt::Debug + Send + Sync + 'static {
 
     /// Runs a cell to one outcome. Dropping the future aborts whatever it does.
     async fn call(&self, cell: &Cell) -> CallOutcome;
+
+    /// The results of these cells are stored: what was kept in case they had to run again can go.
+    async fn settled(&self, _tickets: &[Ticket]) {}
 }
 
 /// Whom a column pays, and what one of its cells may take.

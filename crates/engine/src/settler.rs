@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnId, Project, ProjectId, Table};
-use rowmill_store::{CellResult, Lane, Settle, Settled, Settlement};
+use rowmill_store::{CellResult, Lane, Settle, Settled, Settlement, Ticket};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
@@ -63,7 +63,9 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
         for (word, count) in counts {
             metrics::counter!("rowmill_cells_settled_total", "outcome" => word).increment(count);
         }
-        shared.in_flight.settled(batch.into_iter().map(|settlement| settlement.ticket));
+        let tickets: Vec<Ticket> = batch.into_iter().map(|settlement| settlement.ticket).collect();
+        shared.runner.settled(&tickets).await;
+        shared.in_flight.settled(tickets.into_iter());
         shared.wake.notify_one();
     }
 }

@@ -45,9 +45,12 @@ pub(crate) fn schemas(template: &Template) -> Map<String, Value> {
     if schemas.is_empty() {
         schemas = defaults.iter().map(|(name, _)| (name.clone(), Value::Object(Map::new()))).collect();
     }
-    // Of the two kinds of AI column only one has a shape of answers.
-    if place.last().is_some_and(|place| place == "aiConfig") && !defaults.contains_key("outputSchema") {
-        schemas.remove("outputSchema");
+    // Not every kind of AI column has a shape of answers, and only one researches.
+    if place.last().is_some_and(|place| place == "aiConfig") && !template.is_research() {
+        schemas.remove("research");
+        if !defaults.contains_key("outputSchema") {
+            schemas.remove("outputSchema");
+        }
     }
     schemas
 }

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::research::Research;
+
 /// Configuration of an AI column.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AiConfig {
     /// The prompt. `@{columnId}` inserts a cell of the same row.
@@ -28,13 +30,16 @@ pub struct AiConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_tokens: Option<u32>,
-    /// The JSON Schema for the response of an `ai-json` column.
+    /// The JSON Schema for the response of an `ai-json` or `ai-research` column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub output_schema: Option<serde_json::Value>,
     /// Whom to ask if the first choice fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<AiFallback>,
+    /// How an `ai-research` column finds its answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub research: Option<Research>,
 }
 
 /// The second choice of an AI column: another model, another provider, or both.

@@ -11,6 +11,7 @@ use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
 use crate::record::Slot;
+pub use crate::research::Research;
 pub use crate::web_scraper::{ScrapeFormat, ScrapeSelectors, WebScraper};
 
 /// The type of a column: what fills its cells.

@@ -26,7 +26,7 @@ mod merge;
 
 use serde_json::{Map, Value};
 
-use crate::column::{Column, Retry};
+use crate::column::{AiConfig, Column, Research, Retry};
 use crate::filter::Filters;
 use crate::ids::ColumnId;
 use crate::limits::Limits;
@@ -303,7 +303,10 @@ fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Temp
         data_shape: template.data_shape,
         format: None,
         dependencies: Vec::new(),
-        ai_config: None,
+        // Only this tells such a column from other AI columns.
+        ai_config: template
+            .is_research()
+            .then(|| AiConfig { research: Some(Research::default()), ..AiConfig::default() }),
         task_config: None,
         api_config: None,
         reference_config: None,

@@ -32,6 +32,7 @@ pub mod project;
 pub mod provider;
 pub mod record;
 pub mod reference;
+pub mod research;
 pub mod restoring;
 pub mod restrictions;
 pub mod row;

@@ -25,6 +25,8 @@ pub enum ProviderKind {
     Ai,
     /// Finds e-mail addresses.
     Finder,
+    /// Searches the web.
+    Search,
 }
 
 /// What stands in the `apiKey`.
@@ -37,10 +39,12 @@ pub enum Credential {
     KeyUnlessOwnServer,
     /// `client id:client secret`.
     IdAndSecret,
+    /// Nothing: there is no vendor, only servers of one's own, which their address configures.
+    OwnServer,
 }
 
-/// All of them; the finders in the order a new waterfall tries them.
-pub static PROVIDERS: [Provider; 13] = [
+/// All of them; the finders in the order a new waterfall tries them, and so the search engines.
+pub static PROVIDERS: [Provider; 18] = [
     OPENAI,
     ANTHROPIC,
     HUNTER,
@@ -54,6 +58,11 @@ pub static PROVIDERS: [Provider; 13] = [
     ANYMAILFINDER,
     WIZA,
     PATTERN,
+    SEARXNG,
+    SERPER,
+    BRAVE,
+    TAVILY,
+    EXA,
 ];
 
 pub const OPENAI: Provider = Provider {
@@ -76,6 +85,16 @@ pub const ANYMAILFINDER: Provider = finder("anymailfinder", "Anymail Finder", Cr
 pub const WIZA: Provider = finder("wiza", "Wiza", Credential::Key);
 /// Guesses an address from the usual patterns.
 pub const PATTERN: Provider = finder("pattern", "Pattern guess", Credential::None);
+
+pub const SEARXNG: Provider = search("searxng", "SearXNG", Credential::OwnServer);
+pub const SERPER: Provider = search("serper", "Serper", Credential::Key);
+pub const BRAVE: Provider = search("brave", "Brave Search", Credential::Key);
+pub const TAVILY: Provider = search("tavily", "Tavily", Credential::Key);
+pub const EXA: Provider = search("exa", "Exa", Credential::Key);
+
+const fn search(id: &'static str, label: &'static str, credential: Credential) -> Provider {
+    Provider { id, label, kind: ProviderKind::Search, credential }
+}
 
 const fn finder(id: &'static str, label: &'static str, credential: Credential) -> Provider {
     Provider { id, label, kind: ProviderKind::Finder, credential }
@@ -109,6 +128,7 @@ impl Provider {
             Credential::None => true,
             Credential::Key | Credential::IdAndSecret => has_key,
             Credential::KeyUnlessOwnServer => has_key || has_base_url,
+            Credential::OwnServer => has_base_url,
         }
     }
 }
@@ -139,5 +159,6 @@ mod tests {
         check(ANTHROPIC, [false, false, true, true]);
         check(SNOV, [false, false, true, true]);
         check(PATTERN, [true; 4]);
+        check(SEARXNG, [false, true, false, true]);
     }
 }

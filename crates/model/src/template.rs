@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::column::{Column, ColumnType, DataShape, TaskConfig, WaterfallEmail};
+use crate::column::{Column, ColumnType, DataShape, Research, TaskConfig, WaterfallEmail};
 use crate::provider::{self, PROVIDERS, Provider, ProviderKind};
 
 /// A column template.
@@ -18,7 +18,7 @@ pub struct Template {
     pub data_shape: DataShape,
 }
 
-pub static TEMPLATES: [Template; 7] = [
+pub static TEMPLATES: [Template; 8] = [
     Template {
         id: "manual",
         v3_id: "manual",
@@ -42,6 +42,14 @@ pub static TEMPLATES: [Template; 7] = [
         description: "A language model responds to a prompt with JSON that matches a schema.",
         kind: ColumnType::Ai,
         data_shape: DataShape::Json,
+    },
+    Template {
+        id: Template::RESEARCH,
+        v3_id: Template::RESEARCH,
+        label: "AI research",
+        description: "A language model searches the web, reads pages, and answers with its sources.",
+        kind: ColumnType::Ai,
+        data_shape: DataShape::Text,
     },
     Template {
         id: "waterfall-email",
@@ -78,6 +86,13 @@ pub static TEMPLATES: [Template; 7] = [
 ];
 
 impl Template {
+    pub const RESEARCH: &str = "ai-research";
+
+    /// Whether its columns research: they are AI columns with one setting more.
+    pub fn is_research(&self) -> bool {
+        self.id == Self::RESEARCH
+    }
+
     /// Finds a template by its word in either version.
     pub fn named(word: &str) -> Option<&'static Self> {
         TEMPLATES.iter().find(|template| template.id == word || template.v3_id == word)
@@ -85,7 +100,12 @@ impl Template {
 
     /// The template a column would be made from today.
     pub fn of(column: &Column) -> &'static Self {
-        let same_kind = || TEMPLATES.iter().filter(|template| template.kind == column.kind);
+        let researches = column.ai_config.as_ref().is_some_and(|config| config.research.is_some());
+        let same_kind = || {
+            let of_kind = TEMPLATES.iter().filter(|template| template.kind == column.kind);
+            of_kind
+                .filter(move |template| column.kind != ColumnType::Ai || template.is_research() == researches)
+        };
         same_kind()
             .find(|template| template.data_shape == column.data_shape)
             // A manual column may hold JSON, for which there is no template of its own.
@@ -97,6 +117,9 @@ impl Template {
     pub fn config(&self, catalogue: &Catalogue) -> Map<String, Value> {
         let config = match (self.kind, self.data_shape) {
             (ColumnType::Manual, _) => json!({}),
+            (ColumnType::Ai, _) if self.is_research() => {
+                json!({"aiConfig": {"prompt": "", "research": Research::default()}})
+            }
             // Any object at all, until somebody says which.
             (ColumnType::Ai, DataShape::Json) => {
                 json!({"aiConfig": {"prompt": "", "outputSchema": {"type": "object"}}})
@@ -239,6 +262,8 @@ mod tests {
         for template in &TEMPLATES {
             column.kind = template.kind;
             column.data_shape = template.data_shape;
+            let research = template.is_research().then(Research::default);
+            column.ai_config = Some(AiConfig { research, ..AiConfig::default() });
             assert_eq!(Template::of(&column), template);
         }
         column.kind = ColumnType::Manual;
@@ -273,6 +298,7 @@ mod tests {
         }
         check::<AiConfig>("ai-text", "aiConfig", &json!({}));
         check::<AiConfig>("ai-json", "aiConfig", &json!({"outputSchema": {"type": "object"}}));
+        check::<AiConfig>("ai-research", "aiConfig", &json!({"research": {}}));
         check::<ApiConfig>("http-api", "apiConfig", &json!({}));
         check::<ReferenceConfig>("reference", "referenceConfig", &json!({}));
         check::<TaskConfig>(

@@ -8,6 +8,7 @@ use crate::access::Access;
 use crate::email::Finder;
 use crate::failure::{Failure, FailureKind};
 use crate::redactor::Secret;
+use crate::search::Engine;
 use crate::ssrf_guard::NetworkPolicy;
 
 /// One provider that is called over the net.
@@ -27,6 +28,7 @@ pub struct Provider {
 pub enum Kind {
     Ai(AiProvider),
     Finder(Finder),
+    Search(Engine),
 }
 
 const fn provider(about: About, kind: Kind, base_url: &'static str) -> Provider {
@@ -37,11 +39,15 @@ const fn finder(about: About, finder: Finder, base_url: &'static str) -> Provide
     provider(about, Kind::Finder(finder), base_url)
 }
 
+const fn search(about: About, engine: Engine, base_url: &'static str) -> Provider {
+    provider(about, Kind::Search(engine), base_url)
+}
+
 const fn rate(requests: u32, per_seconds: u32) -> RateLimit {
     RateLimit { requests, per_seconds }
 }
 
-pub static PROVIDERS: [Provider; 12] = [
+pub static PROVIDERS: [Provider; 17] = [
     provider(provider::OPENAI, Kind::Ai(AiProvider::Openai), "https://api.openai.com/v1"),
     provider(provider::ANTHROPIC, Kind::Ai(AiProvider::Anthropic), "https://api.anthropic.com"),
     Provider {
@@ -60,6 +66,15 @@ pub static PROVIDERS: [Provider; 12] = [
     finder(provider::LEADMAGIC, Finder::Leadmagic, "https://api.leadmagic.io"),
     finder(provider::ANYMAILFINDER, Finder::Anymailfinder, "https://api.anymailfinder.com"),
     finder(provider::WIZA, Finder::Wiza, "https://wiza.co"),
+    // There is no vendor: it is called only where somebody names their own server.
+    search(provider::SEARXNG, Engine::Searxng, ""),
+    search(provider::SERPER, Engine::Serper, "https://google.serper.dev"),
+    Provider {
+        rates: &[rate(50, 1)],
+        ..search(provider::BRAVE, Engine::Brave, "https://api.search.brave.com")
+    },
+    search(provider::TAVILY, Engine::Tavily, "https://api.tavily.com"),
+    Provider { rates: &[rate(10, 1)], ..search(provider::EXA, Engine::Exa, "https://api.exa.ai") },
 ];
 
 impl Provider {
@@ -82,7 +97,8 @@ impl Provider {
         let network_policy = if base_url.is_some() { network_policy } else { NetworkPolicy::Trusted };
         let api_key = api_key.filter(|key| !key.expose().trim().is_empty());
         if !self.about.is_configured(api_key.is_some(), base_url.is_some()) {
-            let words = format!("No API key for {}. Add one in the settings.", self.about.label);
+            let lacks = if self.base_url.is_empty() { "base URL" } else { "API key" };
+            let words = format!("No {lacks} for {}. Add one in the settings.", self.about.label);
             return Err(Failure::new(FailureKind::MissingCredentials, words));
         }
         // A wrong address is not quoted: people paste keys into the wrong field.
@@ -112,10 +128,13 @@ mod tests {
     #[test]
     fn every_provider_has_a_good_address() {
         for provider in &PROVIDERS {
+            assert_eq!(Provider::named(provider.about.id), Some(provider));
+            if provider.about.credential == Credential::OwnServer {
+                continue;
+            }
             let access = provider.access(Some(Secret::new("k")), None, NetworkPolicy::Guarded).unwrap();
             let reached = (access.base_url.scheme(), access.network_policy);
             assert_eq!(reached, ("https", NetworkPolicy::Trusted), "{}", provider.about.id);
-            assert_eq!(Provider::named(provider.about.id), Some(provider));
         }
         let anthropic = Provider::of_ai(AiProvider::Anthropic);
         assert_eq!(anthropic.map(|provider| provider.about.id), Some("anthropic"));

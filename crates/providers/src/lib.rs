@@ -9,6 +9,7 @@
 //! - [`http_api`]: one request a column describes.
 //! - [`email`]: finders of a person's e-mail address.
 //! - [`scrape`]: the content of web pages.
+//! - [`search`]: web search.
 //! - [`catalogue`]: which providers there are and what each needs.
 
 pub mod access;
@@ -20,6 +21,7 @@ pub mod http_api;
 pub mod llm;
 pub mod redactor;
 pub mod scrape;
+pub mod search;
 pub mod ssrf_guard;
 
 pub use access::Access;

@@ -1,5 +1,7 @@
 //! Idempotency keys: a request is carried out once, however often it is sent and to however many nodes.
 
+use std::future::{Ready, ready};
+
 use rowmill_store::{IdempotentRequest, Result, StoreError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -60,4 +62,16 @@ pub(crate) fn keep(tx: &mut Tx, once: &IdempotentRequest, outcome: String) {
             Box::new(once.now_ms),
         ],
     );
+}
+
+/// Forgets outcomes before their time is over.
+pub(crate) async fn forget(tx: &mut Tx, names: &[[u8; 32]]) -> Result<()> {
+    let names: Vec<&[u8]> = names.iter().map(<[u8; 32]>::as_slice).collect();
+    tx.query("DELETE FROM rowmill.receipts WHERE name = ANY($1)", &[&names]).await.map(|_| ())
+}
+
+/// Keeps an outcome by itself.
+pub(crate) fn remember(tx: &mut Tx, once: &IdempotentRequest, outcome: &str) -> Ready<Result<()>> {
+    keep(tx, once, outcome.to_owned());
+    ready(Ok(()))
 }

@@ -116,14 +116,14 @@ impl Store for PostgresStore {
     }
 
     async fn remember(&self, once: IdempotentRequest, outcome: String) -> Result<()> {
+        let kept = (once, outcome);
         self.node
-            .write(Repeat, (once, outcome), |tx, (once, outcome)| {
-                Box::pin(async {
-                    receipts::keep(tx, once, outcome.clone());
-                    Ok(())
-                })
-            })
+            .write(Repeat, kept, |tx, (once, outcome)| Box::pin(receipts::remember(tx, once, outcome)))
             .await
+    }
+
+    async fn forget(&self, names: Vec<[u8; 32]>) -> Result<()> {
+        self.node.write(Repeat, names, |tx, names| Box::pin(receipts::forget(tx, names))).await
     }
 
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {

@@ -53,3 +53,12 @@ pub(crate) fn keep(connection: &Connection, once: &IdempotentRequest, outcome: &
         .map(|_| ())
         .map_err(backend)
 }
+
+/// Forgets outcomes before their time is over.
+pub(crate) fn forget(connection: &Connection, names: &[[u8; 32]]) -> Result<()> {
+    let mut delete = connection.prepare_cached("DELETE FROM receipts WHERE name = ?1").map_err(backend)?;
+    for name in names {
+        delete.execute([name]).map_err(backend)?;
+    }
+    Ok(())
+}

@@ -136,7 +136,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 14 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 15 })));
     }
 
     #[test]

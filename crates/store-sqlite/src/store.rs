@@ -110,6 +110,10 @@ impl Store for SqliteStore {
         self.writer.write(move |connection| receipts::keep(connection, &once, &outcome)).await
     }
 
+    async fn forget(&self, names: Vec<[u8; 32]>) -> Result<()> {
+        self.writer.write(move |connection| receipts::forget(connection, &names)).await
+    }
+
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
         self.writer.write(move |connection| teams::bootstrap(connection, &team, &key)).await
     }

@@ -68,6 +68,9 @@ pub trait Store:
     /// Keeps the outcome of a request that takes more than one transaction, once all are done.
     async fn remember(&self, once: IdempotentRequest, outcome: String) -> Result<()>;
 
+    /// Forgets the outcomes kept under these names before their time is over.
+    async fn forget(&self, names: Vec<[u8; 32]>) -> Result<()>;
+
     /// Makes the first team and its key, if there is no team yet. Says whether it did.
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool>;
 

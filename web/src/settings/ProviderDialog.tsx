@@ -18,6 +18,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
   });
   const errors = fieldErrors(save.error);
   const isAi = provider.kind === 'ai';
+  const isOwnServer = provider.id === OWN_SERVER;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate(form);
@@ -26,7 +27,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
     <Modal opened onClose={close} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={submit}>
         <Stack>
-          <PasswordInput
+          {!isOwnServer && <PasswordInput
             label="API key"
             description={provider.source === 'team' ? 'The saved key is never shown. Enter it again, or enter a new one.' : undefined}
             value={form.apiKey}
@@ -35,10 +36,10 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             data-autofocus
             onChange={(event) => change({ apiKey: event.currentTarget.value })}
             visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
-          />
+          />}
           <TextInput
             label="Base URL"
-            description={isAi && provider.id === 'openai' ? 'Include /v1 at the end. Leave empty to use OpenAI.' : 'Only if it differs from the provider’s default.'}
+            description={baseUrlHint(provider.id)}
             placeholder="https://…"
             value={form.baseUrl}
             error={errors.baseUrl}
@@ -72,6 +73,15 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
   );
 }
 
+/** A provider without a vendor: its address is all that it needs. */
+const OWN_SERVER = 'searxng';
+
+function baseUrlHint(provider: Provider['id']): string {
+  if (provider === 'openai') return 'Include /v1 at the end. Leave empty to use OpenAI.';
+  if (provider === OWN_SERVER) return 'The address of your SearXNG. Its settings must have json in search.formats.';
+  return 'Only if it differs from the provider’s default.';
+}
+
 interface ProviderForm {
   apiKey: string;
   baseUrl: string;
@@ -84,7 +94,7 @@ function useProviderForm(provider: Provider) {
   const [form, setForm] = useState<ProviderForm>({ apiKey: '', ...saved, isKeyless: false });
   const hasKey = form.apiKey.trim() !== '';
   // Saving replaces all settings, so a key that is not entered again is deleted.
-  const losesKey = provider.source === 'team' && !hasKey;
+  const losesKey = provider.source === 'team' && !hasKey && provider.id !== OWN_SERVER;
   return {
     form,
     change: (part: Partial<ProviderForm>) => setForm((old) => ({ ...old, ...part })),

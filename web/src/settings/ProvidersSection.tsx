@@ -12,7 +12,7 @@ import { Card } from './Card';
 import { ProviderDialog } from './ProviderDialog';
 import classes from './Settings.module.css';
 
-/** AI and e-mail providers with their keys. */
+/** AI, e-mail and search providers with their keys. */
 export function ProvidersSection() {
   const providers = useQuery(providersQuery);
   if (providers.isPending) return <Loader size="sm" />;
@@ -28,6 +28,9 @@ export function ProvidersSection() {
       </Card>
       <Card title="E-mail finders" text="Used by e-mail waterfall columns. Keys are encrypted on the server and never shown again.">
         <ProviderTable providers={of('finder')} />
+      </Card>
+      <Card title="Web search" text="Used by AI research columns, in this order unless a column says otherwise. SearXNG is a server of your own: set its base URL.">
+        <ProviderTable providers={of('search')} />
       </Card>
     </>
   );

@@ -213,7 +213,7 @@ fn template_id() -> Schema {
         "type": "string",
         "description": "The id of a template. The ids of all API versions are accepted.",
         "x-document": { "enum": [
-            "manual", "ai", "ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api", "reference"
+            "manual", "ai", "ai-text", "ai-json", "ai-research", "waterfall-email", "web-scraper", "http-api", "reference"
         ] },
     })
 }

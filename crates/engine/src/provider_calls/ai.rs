@@ -9,6 +9,7 @@ use rowmill_providers::llm::{Output, Question};
 use super::ai_fallback::{FirstChoice, falls_back};
 use super::ai_model::{Choice, Model};
 use super::prompt::Prompt;
+use super::research::Task;
 use super::{ProviderCalls, identity, invalid, team_part};
 use crate::call_limits::CallLimit;
 use crate::cell_runner::{CallOutcome, Cell};
@@ -68,6 +69,10 @@ impl ProviderCalls {
         let name = model.name.clone().ok_or_else(|| {
             invalid("No model is set. Choose one in the column settings, or set a default model for the provider.")
         })?;
+        if let Some(limits) = &config.research {
+            let task = Task::new(cell, credentials, (&model, name), (config, limits), prompt)?;
+            return Ok(self.reused(cell, task.digest(), true, Box::pin(self.research(&task))).await);
+        }
         let output = match cell.column.data_shape {
             DataShape::Json => Output::Json(config.output_schema.clone()),
             DataShape::Text | DataShape::Waterfall | DataShape::ScrapeResult => Output::Text,

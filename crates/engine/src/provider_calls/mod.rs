@@ -12,9 +12,12 @@ mod api;
 mod conversation;
 mod dialects;
 mod fill;
+mod kept_answers;
 mod payees;
 mod prompt;
 mod rejected_credentials;
+mod research;
+mod research_state;
 mod scrape;
 mod shared_verdicts;
 #[cfg(test)]
@@ -35,6 +38,7 @@ use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
 use rowmill_providers::{Access, Client, Failure};
+use rowmill_store::{Store, Ticket};
 
 use crate::call_limits::{CallLimit, CallLimits, CallPermit};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner, Payees};
@@ -42,7 +46,9 @@ use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
 use dialects::Dialects;
+use kept_answers::KeptAnswers;
 use rejected_credentials::RejectedCredentials;
+use research_state::ResearchState;
 pub use shared_verdicts::SharedVerdicts;
 
 /// Calls providers.
@@ -54,8 +60,10 @@ pub struct ProviderCalls {
     credentials: Arc<dyn Credentials>,
     call_limits: CallLimits,
     single_flight: SingleFlight<CallOutcome>,
+    kept_answers: KeptAnswers,
     rejected_credentials: RejectedCredentials,
     dialects: Dialects,
+    research_state: ResearchState,
     config: ProviderCallsConfig,
 }
 
@@ -133,6 +141,10 @@ impl CellRunner for ProviderCalls {
             }
         }
     }
+
+    async fn settled(&self, tickets: &[Ticket]) {
+        self.research_state.settled(tickets).await;
+    }
 }
 
 impl ProviderCalls {
@@ -151,10 +163,20 @@ impl ProviderCalls {
             credentials,
             call_limits,
             single_flight: SingleFlight::new(config.cache_entries_max, config.cache_bytes_max),
+            kept_answers: KeptAnswers::default(),
             rejected_credentials: RejectedCredentials::new(shared_verdicts),
             dialects: Dialects::default(),
+            research_state: ResearchState::new(config.cache_entries_max, config.cache_bytes_max / 4),
             config,
         }
+    }
+
+    /// Keeps what was paid for in the store: answers that are used again, and the steps of researches.
+    #[must_use]
+    pub fn with_store(mut self, store: &Arc<dyn Store>) -> Self {
+        self.kept_answers.store = Some(Arc::clone(store));
+        self.research_state.store = Some(Arc::clone(store));
+        self
     }
 
     /// An error is an outcome, too: it is what `?` is for.
@@ -229,6 +251,12 @@ impl ProviderCalls {
         {
             return marked_as_reused(outcome);
         }
+        if !ttl.is_zero()
+            && let Some((outcome, until)) = self.kept_answers.find(key, self.now()).await
+        {
+            self.single_flight.insert(key, outcome.clone(), bytes_of(&outcome), until);
+            return marked_as_reused(outcome);
+        }
         let is_shared = |outcome: &CallOutcome| !matches!(outcome, CallOutcome::Later(..));
         let (outcome, origin) = if in_flight {
             self.single_flight.run(key, make, is_shared).await
@@ -238,14 +266,11 @@ impl ProviderCalls {
         if origin == Origin::Shared {
             return marked_as_reused(outcome);
         }
-        let bytes = match &outcome {
-            CallOutcome::Value(raw, _) => raw.len(),
-            CallOutcome::NoData(_) => 0,
-            CallOutcome::Skipped(_) | CallOutcome::Failed(_) | CallOutcome::Later(..) => return outcome,
-        };
-        if !ttl.is_zero() {
+        let is_kept = matches!(&outcome, CallOutcome::Value(..) | CallOutcome::NoData(_));
+        if is_kept && !ttl.is_zero() {
             let until = self.now().saturating_add(ttl).unwrap_or(Timestamp::MAX);
-            self.single_flight.insert(key, outcome.clone(), bytes + CACHE_ENTRY_BYTES, until);
+            self.single_flight.insert(key, outcome.clone(), bytes_of(&outcome), until);
+            self.kept_answers.insert(key, &outcome, until, self.now()).await;
         }
         outcome
     }
@@ -253,6 +278,18 @@ impl ProviderCalls {
 
 /// What an outcome takes beside its value, roughly.
 const CACHE_ENTRY_BYTES: usize = 512;
+
+/// What an outcome takes in memory, roughly.
+fn bytes_of(outcome: &CallOutcome) -> usize {
+    let value = match outcome {
+        CallOutcome::Value(raw, _) => raw.len(),
+        CallOutcome::NoData(_)
+        | CallOutcome::Skipped(_)
+        | CallOutcome::Failed(_)
+        | CallOutcome::Later(..) => 0,
+    };
+    value + CACHE_ENTRY_BYTES
+}
 
 fn marked_as_reused(mut outcome: CallOutcome) -> CallOutcome {
     match &mut outcome {

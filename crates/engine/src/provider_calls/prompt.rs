@@ -102,13 +102,17 @@ impl Data<'_> {
 
     /// A word that none of the values holds. It is made from them, so that the same row asks the same.
     fn mark(&self) -> String {
-        let values: Vec<&str> = self.values.iter().map(|(_, value)| value.as_str()).collect();
-        let mut mark = word(Digest::of(values.iter().copied()));
-        while values.iter().any(|value| value.contains(&mark)) {
-            mark = word(Digest::of(std::iter::once(mark.as_str()).chain(values.iter().copied())));
-        }
-        mark
+        mark(&self.values.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>())
     }
+}
+
+/// A word that none of these texts holds.
+pub(super) fn mark(texts: &[&str]) -> String {
+    let mut mark = word(Digest::of(texts.iter().copied()));
+    while texts.iter().any(|text| text.contains(&mark)) {
+        mark = word(Digest::of(std::iter::once(mark.as_str()).chain(texts.iter().copied())));
+    }
+    mark
 }
 
 fn word(digest: Digest) -> String {

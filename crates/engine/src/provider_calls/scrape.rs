@@ -30,6 +30,18 @@ impl ProviderCalls {
     }
 
     async fn fetch_page(&self, cell: &Cell, target: &Target) -> Result<CallOutcome, CallOutcome> {
+        let started = self.now();
+        let page = self.scrape_site(cell, target).await?;
+        let mut meta = Meta::new();
+        meta.insert("provider".to_owned(), PROVIDER.into());
+        meta.insert("status".to_owned(), page.metadata.status_code.into());
+        meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
+        meta.insert("source".to_owned(), page.url.as_str().into());
+        Ok(CallOutcome::Value(json_of(&page)?.into(), meta))
+    }
+
+    /// Reads a page, within the limits of its site and of the column.
+    pub(super) async fn scrape_site(&self, cell: &Cell, target: &Target) -> Result<Scraped, CallOutcome> {
         let site = host(&target.url).unwrap_or_else(|| target.url.clone());
         let limit = CallLimit {
             key: Digest::of(["site", &team_part(cell.project.team), &site]),
@@ -39,15 +51,8 @@ impl ProviderCalls {
         };
         let limits = column_limit(&cell.project, &cell.column).into_iter().collect();
         let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
-        let started = self.now();
         let page = Box::pin(self.scraper.scrape(target, &request_gate));
-        let page = self.attempt(cell, &[limit], PROVIDER, page).await?;
-        let mut meta = Meta::new();
-        meta.insert("provider".to_owned(), PROVIDER.into());
-        meta.insert("status".to_owned(), page.metadata.status_code.into());
-        meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
-        meta.insert("source".to_owned(), page.url.as_str().into());
-        Ok(CallOutcome::Value(json_of(&page)?.into(), meta))
+        self.attempt(cell, &[limit], PROVIDER, page).await
     }
 }
 

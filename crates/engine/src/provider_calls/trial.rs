@@ -9,6 +9,7 @@ use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::Person;
 use rowmill_providers::http_api::{Body, Call};
 use rowmill_providers::llm::{self, Adaptation, Answer, Dialect, Question, Reply};
+use rowmill_providers::search::{self, Query};
 use rowmill_providers::{Access, Failure, FailureKind, Secret};
 use serde_json::{Map, Value as Json, json};
 
@@ -78,6 +79,12 @@ impl ProviderCalls {
                 let reply = self.ping_model(ai, &access, &question).await?;
                 let model = reply.model.unwrap_or(question.model);
                 Ok(format!("{} responded with the model {model}.", about.label))
+            }
+            Kind::Search(engine) => {
+                if let Some(query) = Query::new("rowmill", None) {
+                    search::search(&self.client, engine, &access, &query).await?;
+                }
+                Ok(format!("{} responded to a search.", about.label))
             }
             Kind::Finder(finder) => {
                 let Some(person) = Person::new("Ada", "Lovelace", "", "example.com") else {

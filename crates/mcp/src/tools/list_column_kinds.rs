@@ -37,13 +37,15 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
 
 /// Who can be asked for values of this kind, and whether there are credentials.
 async fn providers(context: &Context<'_>, template: &Template) -> Result<Option<Value>, Refusal> {
-    let kind = match template.id {
-        "ai-text" | "ai-json" => ProviderKind::Ai,
-        "waterfall-email" => ProviderKind::Finder,
+    let kinds: &[ProviderKind] = match template.id {
+        "ai-text" | "ai-json" => &[ProviderKind::Ai],
+        Template::RESEARCH => &[ProviderKind::Ai, ProviderKind::Search],
+        "waterfall-email" => &[ProviderKind::Finder],
         _ => return Ok(None),
     };
     let states = context.app.providers(context.caller()).await?;
-    let asked: Vec<&ProviderState> = states.iter().filter(|state| state.provider.kind == kind).collect();
+    let asked: Vec<&ProviderState> =
+        states.iter().filter(|state| kinds.contains(&state.provider.kind)).collect();
     let ready: Vec<&str> =
         asked.iter().filter(|state| state.configured).map(|state| state.provider.id).collect();
     let missing: Vec<&str> =
@@ -58,6 +60,10 @@ fn example(template: &Template) -> Value {
         "ai-json" => json!({
             "prompt": "Classify @{Company}.",
             "outputSchema": { "type": "object", "properties": { "industry": { "type": "string" } } },
+        }),
+        Template::RESEARCH => json!({
+            "prompt": "Who leads @{Company} (@{Website})? Answer with the name only.",
+            "research": { "maxSteps": 6, "maxSearches": 4 },
         }),
         "waterfall-email" => json!({
             "inputMapping": { "full_name": "@{Name}", "domain": "@{Website}" },

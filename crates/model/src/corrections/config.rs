@@ -12,15 +12,18 @@ use crate::path::Path;
 use crate::template::{Catalogue, Template};
 
 /// Configuration that only some templates have.
-const OWNED: [&[&str]; 7] = [
+const OWNED: [&[&str]; 8] = [
     &["aiConfig"],
-    &["aiConfig", "outputSchema"],
+    OUTPUT_SCHEMA,
+    &["aiConfig", "research"],
     &["taskConfig"],
     &["taskConfig", "waterfallEmail"],
     &["taskConfig", "webScraper"],
     &["apiConfig"],
     &["referenceConfig"],
 ];
+/// A column that researches may have one, and starts without.
+const OUTPUT_SCHEMA: &[&str] = &["aiConfig", "outputSchema"];
 /// The longest prompt or system message, in characters, as the schema of [`crate::column::AiConfig`] says.
 pub(super) const PROMPT_CHARS_MAX: usize = 100_000;
 /// The longest address, in characters, as the schemas of the scraper and the HTTP request say.
@@ -68,7 +71,8 @@ pub(super) fn drop_foreign(
 ) {
     for path in OWNED {
         let Some((key, parents)) = path.split_last() else { continue };
-        let is_own = object_at(defaults, parents).is_some_and(|parent| parent.contains_key(*key));
+        let is_own = object_at(defaults, parents).is_some_and(|parent| parent.contains_key(*key))
+            || (path == OUTPUT_SCHEMA && template.is_research());
         let Some(parent) = object_at_mut(draft, parents) else { continue };
         if !is_own && parent.shift_remove(*key).is_some() {
             let kind = quoted(template.id);

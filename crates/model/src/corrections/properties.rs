@@ -181,6 +181,7 @@ fn body() -> impl Strategy<Value = Map<String, Value>> {
                 ("prompt", or_null(text())),
                 ("system", or_null(text())),
                 ("outputSchema", or_null(Just(json!({"type": "array"})))),
+                ("research", or_null(Just(json!({"maxSteps": 3})))),
             ])),
         ),
         ("taskConfig", or_null(task_config())),

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::column::{Column, ColumnType, TaskConfig, WaterfallEmail};
+use crate::column::{AiConfig, Column, ColumnType, TaskConfig, WaterfallEmail};
 use crate::table::Table;
 use crate::value::canonical;
 
@@ -34,7 +34,7 @@ pub(super) fn asking(column: &Column, table: &Table) -> u64 {
     let parts = [
         json(kind),
         json(data_shape),
-        without(json(ai_config), "fallback"),
+        ai(ai_config.as_ref()),
         task_config.as_ref().map(task).unwrap_or_default(),
         without(json(api_config), "timeoutSeconds"),
         json(run_condition),
@@ -50,6 +50,17 @@ fn json(part: &impl Serialize) -> Json {
 fn without(mut config: Json, field: &str) -> Json {
     if let Json::Object(fields) = &mut config {
         fields.remove(field);
+    }
+    config
+}
+
+/// Of research only what it may look at, not how much.
+fn ai(config: Option<&AiConfig>) -> Json {
+    let mut config = without(json(&config), "fallback");
+    if let Some(Json::Object(research)) = config.get_mut("research") {
+        research.retain(|name, _| {
+            ["searchProviders", "hostedSearch", "country", "includeSources"].contains(&name.as_str())
+        });
     }
     config
 }
@@ -112,6 +123,7 @@ mod tests {
             ("/aiConfig/outputSchema", json!({"a": 1}), true),
             ("/aiConfig/outputSchema", json!({"b": 2, "a": 1}), false),
             ("/aiConfig/fallback", json!({"model": "small"}), false),
+            ("/aiConfig/research", json!({}), true),
             ("/apiConfig/url", json!("http://b"), true),
             ("/apiConfig/method", json!("POST"), true),
             ("/apiConfig/headers", json!({"X": "1"}), true),

@@ -26,16 +26,19 @@ pub(super) fn request(
     question: &Question,
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
+    let (body, sent) = body(question, dialect);
+    Ok((post(access, dialect)?.json(&body), sent))
+}
+
+/// A request without its body.
+pub(super) fn post(access: &Access, dialect: Dialect) -> Result<Request, Failure> {
     let request = Request::new(Method::POST, access.url("v1/messages"), access.network_policy)
         .secret_header("x-api-key", "", access.require_key()?)?
         .header("anthropic-version", VERSION)?;
-    let request =
-        if dialect.streaming == Streaming::Off { request } else { request.bytes_max(STREAM_BYTES_MAX) };
-    let (body, sent) = body(question, dialect);
-    Ok((request.json(&body), sent))
+    Ok(if dialect.streaming == Streaming::Off { request } else { request.bytes_max(STREAM_BYTES_MAX) })
 }
 
-fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
+pub(super) fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
     let Question { model, system: _, turns, temperature, max_tokens, output } = question;
     let messages: Vec<Value> =
         turns.iter().map(|turn| json!({"role": turn.speaker.word(), "content": turn.text})).collect();
@@ -72,6 +75,11 @@ fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
 }
 
 pub(super) fn read(response: &Response, question: &Question) -> Result<Reply, Failure> {
+    read_whole(response, question).map(|(reply, _)| reply)
+}
+
+/// The reply, and the body that it was read from.
+pub(super) fn read_whole(response: &Response, question: &Question) -> Result<(Reply, Value), Failure> {
     if !(200..300).contains(&response.status) {
         return Err(failure(response, &response.json_lenient()));
     }
@@ -105,7 +113,7 @@ pub(super) fn read(response: &Response, question: &Question) -> Result<Reply, Fa
     if reply.finish.as_deref() == Some("refusal") {
         return Err(reply.declined(Some(&reply.text)));
     }
-    Ok(reply)
+    Ok((reply, body))
 }
 
 /// The answer of a model that took the schema for a tool.
@@ -155,7 +163,9 @@ fn whole(events: &Events) -> Result<Value, Failure> {
 
 /// Adds a piece to the part of the content that it belongs to.
 fn extend(part: &mut Value, delta: &Value) {
-    for (key, piece) in [("text", "text"), ("thinking", "thinking"), ("input", "partial_json")] {
+    let pieces =
+        [("text", "text"), ("thinking", "thinking"), ("signature", "signature"), ("input", "partial_json")];
+    for (key, piece) in pieces {
         let Some(piece) = delta.get(piece).and_then(Value::as_str) else { continue };
         // The input of a tool begins as an empty object and goes on as text.
         let before = part.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

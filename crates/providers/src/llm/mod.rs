@@ -6,17 +6,23 @@
 //!
 //! - `openai` and `anthropic`: one wire each, what is sent and what an answer means.
 //! - `dialect`: the rules of adapting to a server, read from its refusals (`refusal`).
+//! - `tools`: conversations in which a model calls tools; `openai_tools`, `anthropic_tools` and `responses` are its
+//!   wires.
 //! - `sse` and `thoughts`: streams, and thoughts that stand before an answer, as both wires have them.
 
 mod anthropic;
+mod anthropic_tools;
 mod dialect;
 mod openai;
+mod openai_tools;
 mod question;
 mod refusal;
 mod reply;
+mod responses;
 mod schema;
 mod sse;
 mod thoughts;
+mod tools;
 
 use std::time::Duration;
 
@@ -28,6 +34,10 @@ pub use reply::{Answer, Reply};
 use rowmill_model::Spent;
 use rowmill_model::column::AiProvider;
 pub use schema::{is_cut_json, read_json};
+pub use tools::{
+    Entry, HostedPage, HostedSearch, Tool, ToolAnswer, ToolCall, ToolQuestion, ToolReply, ToolResult,
+    ToolWire,
+};
 
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
@@ -61,6 +71,44 @@ pub async fn ask(
     match verdict(&response, &failure, dialect, &sent) {
         Verdict::Adapt(adaptation) => Ok(Answer::Refused(adaptation, failure)),
         Verdict::TooLong(sizes) => Err(too_long(sizes, question)),
+        Verdict::Final => Err(failure),
+    }
+}
+
+/// Asks for one turn of a conversation with tools, in the words that the server is known to take.
+pub async fn ask_with_tools(
+    client: &Client,
+    wire: ToolWire,
+    access: &Access,
+    question: &ToolQuestion<'_>,
+    dialect: Dialect,
+    deadline: Duration,
+) -> Result<ToolAnswer, Failure> {
+    let (request, sent) = match wire {
+        ToolWire::Chat => openai_tools::request(access, question, dialect),
+        ToolWire::Responses => responses::request(access, question, dialect),
+        ToolWire::Messages => anthropic_tools::request(access, question, dialect),
+    }?;
+    let response = client.send(request.deadline(deadline)).await?;
+    let reply = match wire {
+        ToolWire::Chat => openai_tools::read(&response, &question.question),
+        ToolWire::Responses => responses::read(&response),
+        ToolWire::Messages => anthropic_tools::read(&response, &question.question),
+    };
+    let failure = match reply {
+        Ok(reply) => return Ok(ToolAnswer::Reply(Box::new(reply))),
+        Err(failure) if failure.spent == Spent::NOTHING => {
+            Failure { spent: reply::cost(&response.json_lenient(), &response), ..failure }
+        }
+        Err(failure) => failure,
+    };
+    match verdict(&response, &failure, dialect, &sent) {
+        Verdict::Adapt(adaptation) => Ok(ToolAnswer::Refused(adaptation, failure)),
+        Verdict::TooLong(sizes) => {
+            let text = format!("{:?}", question.entries);
+            let turns = vec![Turn { speaker: Speaker::User, text }];
+            Err(too_long(sizes, &Question { turns, ..question.question.clone() }))
+        }
         Verdict::Final => Err(failure),
     }
 }

@@ -23,18 +23,21 @@ pub(super) fn request(
     question: &Question,
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
-    let request = Request::new(Method::POST, access.url("chat/completions"), access.network_policy);
+    let (body, sent) = body(access, question, dialect);
+    Ok((post(access, "chat/completions", dialect)?.json(&body), sent))
+}
+
+/// A request without its body.
+pub(super) fn post(access: &Access, path: &str, dialect: Dialect) -> Result<Request, Failure> {
+    let request = Request::new(Method::POST, access.url(path), access.network_policy);
     let request = match &access.api_key {
         Some(key) => request.secret_header("authorization", "Bearer ", key)?,
         None => request,
     };
-    let request =
-        if dialect.streaming == Streaming::Off { request } else { request.bytes_max(STREAM_BYTES_MAX) };
-    let (body, sent) = body(access, question, dialect);
-    Ok((request.json(&body), sent))
+    Ok(if dialect.streaming == Streaming::Off { request } else { request.bytes_max(STREAM_BYTES_MAX) })
 }
 
-fn body(access: &Access, question: &Question, dialect: Dialect) -> (Value, Sent) {
+pub(super) fn body(access: &Access, question: &Question, dialect: Dialect) -> (Value, Sent) {
     let Question { model, system: _, turns, temperature, max_tokens, output } = question;
     let system = question.system_text(dialect.format).map(|text| json!({"role": "system", "content": text}));
     let turns = turns.iter().map(|turn| json!({"role": turn.speaker.word(), "content": turn.text}));
@@ -95,6 +98,11 @@ fn limit_field(access: &Access, dialect: Dialect) -> Option<&'static str> {
 }
 
 pub(super) fn read(response: &Response, question: &Question) -> Result<Reply, Failure> {
+    read_whole(response, question).map(|(reply, _)| reply)
+}
+
+/// The reply, and the body that it was read from.
+pub(super) fn read_whole(response: &Response, question: &Question) -> Result<(Reply, Value), Failure> {
     if !(200..300).contains(&response.status) {
         return Err(failure(response, response.status));
     }
@@ -116,7 +124,7 @@ pub(super) fn read(response: &Response, question: &Question) -> Result<Reply, Fa
     if refusal.is_some() || matches!(reply.finish.as_deref(), Some("content_filter" | "refusal")) {
         return Err(reply.declined(refusal));
     }
-    Ok(reply)
+    Ok((reply, body))
 }
 
 fn reply(body: &Value, choice: &Value, message: &Value, question: &Question, response: &Response) -> Reply {
@@ -160,7 +168,8 @@ fn tool_arguments(message: &Value) -> Option<String> {
 
 /// The answer that a stream's pieces make.
 fn whole(events: &Events) -> Result<Value, Failure> {
-    let [mut content, mut reasoning, mut refusal, mut arguments, mut text] = [const { String::new() }; 5];
+    let [mut content, mut reasoning, mut refusal, mut text] = [const { String::new() }; 4];
+    let mut calls: Vec<StreamedCall> = Vec::new();
     let (mut model, mut finish, mut usage) = (Value::Null, Value::Null, Value::Null);
     for event in &events.data {
         if event.get("error").is_some_and(|error| !error.is_null()) {
@@ -177,23 +186,61 @@ fn whole(events: &Events) -> Result<Value, Failure> {
         append(&mut reasoning, delta.get("reasoning_content").or_else(|| delta.get("reasoning")));
         append(&mut refusal, delta.get("refusal"));
         append(&mut text, choice.get("text"));
-        let call =
-            delta.pointer("/tool_calls/0").filter(|call| call.get("index").is_none_or(|index| index == 0));
-        append(&mut arguments, call.and_then(|call| call.pointer("/function/arguments")));
+        for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            StreamedCall::add(&mut calls, call);
+        }
     }
     if finish.is_null() && !events.is_done {
         return Err(Failure::transient(format!(
             "{WHO} broke the stream off before the response was complete."
         )));
     }
-    let call = json!({"function": {"arguments": arguments}});
-    let message =
-        json!({"content": content, "reasoning_content": reasoning, "refusal": refusal, "tool_calls": [call]});
+    let calls: Vec<Value> = calls.into_iter().map(StreamedCall::json).collect();
+    let mut message = json!({"role": "assistant", "content": content, "tool_calls": calls});
+    for (name, text) in [("reasoning_content", reasoning), ("refusal", refusal)] {
+        if let Some(fields) = message.as_object_mut().filter(|_| !text.is_empty()) {
+            fields.insert(name.to_owned(), text.into());
+        }
+    }
     let choice = json!({"message": message, "text": text, "finish_reason": finish});
     Ok(json!({"model": model, "choices": [choice], "usage": usage}))
 }
 
-fn failure(response: &Response, status: u16) -> Failure {
+/// A call of a tool, as far as it has come.
+#[derive(Default)]
+struct StreamedCall {
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl StreamedCall {
+    /// More calls than anybody makes at once.
+    const CALLS_MAX: usize = 64;
+
+    fn add(calls: &mut Vec<Self>, piece: &Value) {
+        let index = piece.get("index").and_then(Value::as_u64).unwrap_or_default();
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        if index >= Self::CALLS_MAX {
+            return;
+        }
+        while calls.len() <= index {
+            calls.push(Self::default());
+        }
+        if let Some(call) = calls.get_mut(index) {
+            append(&mut call.id, piece.get("id"));
+            append(&mut call.name, piece.pointer("/function/name"));
+            append(&mut call.arguments, piece.pointer("/function/arguments"));
+        }
+    }
+
+    fn json(self) -> Value {
+        let Self { id, name, arguments } = self;
+        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+    }
+}
+
+pub(super) fn failure(response: &Response, status: u16) -> Failure {
     let body = response.json_lenient();
     let error = error_of(&body);
     if is_out_of_credits(error) {

@@ -8,6 +8,8 @@ mod email;
 mod hostile;
 mod llm;
 mod llm_dialects;
+mod llm_tools;
+mod search;
 mod server;
 mod ssrf_guard;
 mod support;

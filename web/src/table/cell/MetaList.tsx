@@ -2,6 +2,8 @@ import { Anchor, Table, Text } from '@mantine/core';
 import type { Json } from '../../api/types';
 import { formatNumber, formatDollars, formatMilliseconds } from '../../ui/format';
 import type { TriedEntry } from './outcomes';
+import { ResearchSteps, Sources } from './ResearchSteps';
+import type { ResearchStep, Source } from './researchStep';
 import { TriedProviders } from './TriedProviders';
 import { useProviderName } from './useProviderName';
 
@@ -16,6 +18,9 @@ const LABELS: Record<string, string> = {
   source: 'Source',
   verified: 'Verified',
   confidence: 'Confidence',
+  searches: 'Searches',
+  cachedTokens: 'Cached tokens',
+  cacheWrittenTokens: 'Tokens put into the cache',
   credits: 'Credits',
   status: 'HTTP status',
   cached: 'From cache',
@@ -27,7 +32,7 @@ const LABELS: Record<string, string> = {
 
 /** Metadata of a value: provider, cost, time and so on. */
 export function MetaList({ meta }: { meta: Record<string, Json> }) {
-  const { tried, fallbackFrom, ...rest } = meta;
+  const { tried, fallbackFrom, steps, sources, ...rest } = meta;
   const facts = { ...rest, ...(fallbackFrom && { fallbackFrom: firstChoice(fallbackFrom) }) };
   const providerName = useProviderName();
   return (
@@ -45,6 +50,8 @@ export function MetaList({ meta }: { meta: Record<string, Json> }) {
         </Table.Tbody>
       </Table>
       {Array.isArray(tried) && tried.length > 0 && <TriedProviders entries={tried as TriedEntry[]} />}
+      {Array.isArray(sources) && sources.length > 0 && <Sources sources={sources as unknown as Source[]} />}
+      {Array.isArray(steps) && steps.length > 0 && <ResearchSteps steps={steps as unknown as ResearchStep[]} />}
     </>
   );
 }

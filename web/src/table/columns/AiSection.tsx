@@ -8,6 +8,7 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { FallbackFields } from './FallbackFields';
+import { ResearchFields } from './ResearchFields';
 import { SchemaEditor } from './SchemaEditor';
 import type { SectionProps } from './sectionProps';
 
@@ -36,15 +37,18 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
       <TemplateField
         label="Prompt"
         description="Type @ to insert a column’s value."
-        placeholder="Write one friendly sentence to @…"
+        placeholder={draft.templateId === 'ai-research' ? 'Who leads @…? Answer with the name only.' : 'Write one friendly sentence to @…'}
         rows={6}
         value={config.prompt ?? ''}
         error={errors['aiConfig.prompt']}
         columns={columns}
         onChange={(prompt) => change({ prompt })}
       />
-      {draft.templateId === 'ai-json' && (
+      {draft.templateId !== 'ai-text' && (
         <SchemaEditor value={config.outputSchema ?? undefined} onChange={(outputSchema) => change({ outputSchema })} />
+      )}
+      {draft.templateId === 'ai-research' && (
+        <ResearchFields research={config.research ?? {}} providers={providers.data ?? []} onChange={(research) => change({ research })} />
       )}
       <Group grow align="flex-start">
         <Select

@@ -12,6 +12,7 @@ export function TypeSection(props: SectionProps) {
   switch (props.draft.templateId) {
     case 'ai-text':
     case 'ai-json':
+    case 'ai-research':
       return <AiSection {...props} />;
     case 'waterfall-email':
       return <WaterfallSection {...props} />;

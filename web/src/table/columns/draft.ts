@@ -43,6 +43,8 @@ export function newDraft(templateId: TemplateId, header: string, providers: read
       return { ...draft, aiConfig: { prompt: '' } };
     case 'ai-json':
       return { ...draft, aiConfig: { prompt: '', outputSchema: null } };
+    case 'ai-research':
+      return { ...draft, aiConfig: { prompt: '', research: {} } };
     case 'waterfall-email':
       return { ...draft, waterfall: { providers: defaultProviders(providers), inputMapping: emptyMapping() } };
     case 'web-scraper':

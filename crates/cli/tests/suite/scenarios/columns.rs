@@ -42,6 +42,7 @@ fn seven_templates_are_listed(api: &Api) {
             "manual manual text",
             if api.version == Version::V4 { "ai-text ai text" } else { "ai ai text" },
             "ai-json ai json",
+            "ai-research ai text",
             "waterfall-email task waterfall",
             "web-scraper task vendor-scrape-result",
             "http-api api json",
@@ -261,9 +262,16 @@ fn a_patch_merges_objects_replaces_the_rest_and_null_clears(api: &Api) {
 
 fn the_whole_column_as_it_was_read_may_be_sent_back(api: &Api) {
     let table = api.table(&["Name"]);
-    for template in
-        ["manual", "ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api", "reference"]
-    {
+    for template in [
+        "manual",
+        "ai-text",
+        "ai-json",
+        "ai-research",
+        "waterfall-email",
+        "web-scraper",
+        "http-api",
+        "reference",
+    ] {
         table.add_column(json!({ "templateId": template }));
     }
     table.add_column(json!({ "templateId": "ai-text", "aiConfig": { "prompt": "@{Name} @{_trigger.a.b}" },

@@ -151,7 +151,7 @@ fn the_list_names_every_provider_and_who_configured_it() {
         told.join(", "),
         "ai openai, ai anthropic, finder hunter, finder findymail, finder prospeo, \
          finder dropcontact, finder apollo, finder snov, finder icypeas, finder leadmagic, finder anymailfinder, \
-         finder wiza, finder pattern"
+         finder wiza, finder pattern, search searxng, search serper, search brave, search tavily, search exa"
     );
 }
 

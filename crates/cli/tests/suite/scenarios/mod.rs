@@ -31,6 +31,7 @@ mod failover;
 mod files;
 mod first_start;
 mod heads;
+mod hosted_research;
 mod idempotency;
 mod ids;
 mod import_jobs;
@@ -58,6 +59,7 @@ mod proxies;
 mod quotas;
 mod rates;
 mod refusals;
+mod research;
 mod row_updates;
 mod rows;
 mod runs;
@@ -123,6 +125,8 @@ const ALL: &[&[Scenario]] = &[
     stale::OWN,
     provider_columns::OWN,
     ai_columns::OWN,
+    research::OWN,
+    hosted_research::OWN,
     paid::OWN,
     estimates::OWN,
     spending_caps::OWN,

@@ -142,6 +142,10 @@ impl Store for MemoryStore {
         })
     }
 
+    async fn forget(&self, names: Vec<[u8; 32]>) -> Result<()> {
+        self.write(|state, _| state.forget(&names))
+    }
+
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
         self.write(|state, _| {
             let is_empty = state.teams.is_empty();

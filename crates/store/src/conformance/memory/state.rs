@@ -111,6 +111,11 @@ impl State {
         self.receipts.entry(name).or_insert(Receipt { fingerprint, expires_at_ms, outcome });
     }
 
+    pub(super) fn forget(&mut self, names: &[[u8; 32]]) -> Result<()> {
+        self.receipts.retain(|name, _| !names.contains(name));
+        Ok(())
+    }
+
     pub(super) fn put_sealed(&mut self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
         let is_other = |(other, kind, name): &(TeamId, SealedKind, String)| {
             *other == team && *kind == sealed.kind && *name != sealed.name
