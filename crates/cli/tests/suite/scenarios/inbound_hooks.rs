@@ -246,9 +246,9 @@ fn settings_are_checked_and_changed(api: &Api) {
         (&before["unknownKeys"], &before["matchOn"], &before["enabled"]),
         (&json!("keep"), &Value::Null, &json!(true))
     );
-    let changes = json!({ "name": "Shop", "unknownKeys": "ignore", "matchOn": "Email", "matchCase": false,
+    let settings = json!({ "name": "Shop", "unknownKeys": "ignore", "matchOn": "Email", "matchCase": false,
         "headers": { "X-Source": "Source" } });
-    let changed = table.patch(&path, changes).ok()["hook"].clone();
+    let changed = table.patch(&path, settings).ok()["hook"].clone();
     assert_eq!((&changed["name"], &changed["matchOn"]), (&json!("Shop"), &json!(table.column("Email"))));
     assert_eq!(changed["headers"], json!({ "x-source": table.column("Source") }));
     let back = table.patch(&path, json!({ "matchOn": null, "headers": {} })).ok()["hook"].clone();
