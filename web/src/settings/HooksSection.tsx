@@ -38,7 +38,7 @@ export function HooksSection({ project }: { project: Project }) {
         </Button>
       </div>
       {url && (
-        <Alert color="mill" title="Copy the address now. It is shown only once." withCloseButton closeButtonLabel="Close" onClose={() => setUrl(undefined)}>
+        <Alert color="mill" title="Copy the address now. It is shown only once." withCloseButton closeButtonLabel="Close" styles={{ body: { minWidth: 0 } }} onClose={() => setUrl(undefined)}>
           <Stack gap="sm">
             <CopyField label="Address" value={url} />
             <CopyField label="Example" value={hookExample(project, url)} isBlock />

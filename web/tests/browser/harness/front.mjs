@@ -4,7 +4,7 @@ import { createReadStream, readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { extname, join, normalize } from 'node:path';
 
-const SERVICE = /^\/(v[234]|session|signin|docs|openapi\.json|healthz|readyz|metrics|webhooks)(\/|$|\?)/;
+const SERVICE = /^\/(v[234]|session|signin|docs|openapi\.json|healthz|readyz|metrics|webhooks|hooks)(\/|$|\?)/;
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.html': 'text/html; charset=utf-8' };
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'self'; object-src 'none'; frame-ancestors 'none'";

@@ -58,7 +58,7 @@ export default async function hooks({ server, page }) {
 async function make(page) {
   await page.getByRole('button', { name: 'New hook' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Name').fill('Contact form');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Contact form');
   await choose(page, dialog, 'Update the row with the same', 'Email');
   await dialog.getByRole('button', { name: 'Write a request header into a column' }).click();
   await dialog.getByLabel('Header', { exact: true }).fill('X-Source');

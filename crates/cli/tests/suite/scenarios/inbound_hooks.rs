@@ -246,9 +246,9 @@ fn settings_are_checked_and_changed(api: &Api) {
         (&before["unknownKeys"], &before["matchOn"], &before["enabled"]),
         (&json!("keep"), &Value::Null, &json!(true))
     );
-    let changes = json!({ "name": "Shop", "unknownKeys": "ignore", "matchOn": "Email", "matchCase": false,
+    let settings = json!({ "name": "Shop", "unknownKeys": "ignore", "matchOn": "Email", "matchCase": false,
         "headers": { "X-Source": "Source" } });
-    let changed = table.patch(&path, changes).ok()["hook"].clone();
+    let changed = table.patch(&path, settings).ok()["hook"].clone();
     assert_eq!((&changed["name"], &changed["matchOn"]), (&json!("Shop"), &json!(table.column("Email"))));
     assert_eq!(changed["headers"], json!({ "x-source": table.column("Source") }));
     let back = table.patch(&path, json!({ "matchOn": null, "headers": {} })).ok()["hook"].clone();
@@ -291,7 +291,7 @@ fn what_is_too_large_or_no_json_is_refused(api: &Api) {
         send(api, &hook.path, "application/json", broken).offends(&[""]);
     }
     send(api, &hook.path, "application/json", &"[".repeat(200)).exceeds("nestingMax");
-    let wide: String = (0..60_000).map(|number| format!("f{number}=1&")).collect();
+    let wide = (0..60_000).map(|number| format!("f{number}=1")).collect::<Vec<_>>().join("&");
     send(api, &hook.path, "application/x-www-form-urlencoded", &wide).exceeds("rowFieldsMax");
     assert_eq!(table.rows(&[])["pagination"]["totalRows"], 0);
     api.send(Request::get(&hook.path)).refused(405, "method_not_allowed");
