@@ -85,7 +85,7 @@ impl JsonSchema for FilterOperator {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Operator::ALL.map(Operator::word) })
+        json_schema!({ "type": "string", "enum": Operator::ALL.map(Operator::word).to_vec() })
     }
 }
 

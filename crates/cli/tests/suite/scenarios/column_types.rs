@@ -85,7 +85,7 @@ fn settings_are_checked_and_corrected(api: &Api) {
         table.patch(&path, json!({ "format": format })).offends(paths);
     };
     refused(json!({ "type": "colour" }), &["format.type"]);
-    refused(json!({ "type": "currency", "currency": "euro" }), &["format.currency"]);
+    refused(json!({ "type": "currency", "currency": "eur" }), &["format.currency"]);
     refused(json!({ "type": "number", "decimals": 11 }), &["format.decimals"]);
     refused(json!({ "type": "rating", "max": 0 }), &["format.max"]);
     refused(json!({ "type": "select", "options": [{ "value": "" }] }), &["format.options[0].value"]);
