@@ -29,7 +29,7 @@ guides! {
     user "keys": "API keys with scopes, projects, an expiry and allowed addresses";
     user "imports": "CSV and JSON Lines, at once or in the background";
     user "ai-columns": "how language models are asked, structured output, fallbacks";
-    user "spending": "estimates, prices, spending caps, and what was spent";
+    user "costs": "estimates, prices, spending caps, and what was spent";
     user "scraping": "what the web scraper reads of a page, and in which form";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
     user "clients": "typed clients in Python and TypeScript";
