@@ -18,6 +18,7 @@ pub fn service(limits: Limits) -> Result<Finished<ApiState>, Fault> {
         .tag("Columns", "Inputs, and columns that Rowmill fills.")
         .tag("Rows", "The rows of a project and their cells.")
         .tag("Processing", "Start, stop and monitor the processing of columns.")
+        .tag("Spending", "Prices, spending caps, and what was spent.")
         .tag("Views", "Saved filters, sorting and column visibility.")
         .tag("Trash", "What was deleted, and restoring it.")
         .tag("Team", "The team, its API keys, and the server's limits.")

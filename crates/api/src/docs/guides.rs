@@ -31,8 +31,8 @@ guides! {
     user "column-types": "types of values: how they are read, shown, sorted and filtered";
     user "imports": "CSV and JSON Lines, at once or in the background";
     user "ai-columns": "how language models are asked, structured output, fallbacks";
-    user "spending": "estimates, prices, spending caps, and what was spent";
     user "research": "columns that search the web, read pages and answer with their sources";
+    user "costs": "estimates, prices, spending caps, and what was spent";
     user "scraping": "what the web scraper reads of a page, and in which form";
     user "webhooks-in": "rows from other services and from an event platform, and the log of what came in";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
