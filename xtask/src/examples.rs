@@ -38,7 +38,10 @@ pub(crate) fn run_all() -> AnyResult {
             let outcome = run(&workshop, &example).and_then(|()| workshop.expect_printed(expected));
             server.check_alive()?;
             outcome.map_err(|failure| {
-                format!("docs/{guide}.md, {language}: {failure}\nthe service's last words:\n{}", server.log_end())
+                format!(
+                    "docs/{guide}.md, {language}: {failure}\nthe service's last words:\n{}",
+                    server.log_end()
+                )
             })?;
         }
     }

@@ -278,7 +278,12 @@ mod tests {
             statuses: Vec::new(),
             force: false,
             dry_run: true,
+            estimate: false,
+            spend_limit: None,
         };
-        assert_eq!(serde_json::to_string(&body).unwrap(), r#"{"force":false,"dryRun":true}"#);
+        assert_eq!(
+            serde_json::to_string(&body).unwrap(),
+            r#"{"force":false,"dryRun":true,"estimate":false}"#
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 use rowmill_model::{ImportId, ProjectId, TeamId};
 use rowmill_store::{
-    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, NewImport, Result,
-    SWEEP_PARTS, StoreError,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep,
+    NewImport, Result, SWEEP_PARTS, StoreError,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

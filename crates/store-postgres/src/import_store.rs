@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use rowmill_model::{ImportId, ProjectId};
-use rowmill_store::{ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result};
+use rowmill_store::{
+    ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result,
+};
 use uuid::Uuid;
 
 use crate::database::CommitDoubt::{Repeat, Tell};
@@ -49,8 +51,7 @@ impl ImportStore for PostgresStore {
         self.node().read(input, |tx, (id, number)| Box::pin(import_jobs::part(tx, *id, *number))).await
     }
 
-    async fn claim_import(
-&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
+    async fn claim_import(&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
         // Asked again and again: no transaction is begun while nothing waits.
         let sql = "SELECT 1 FROM rowmill.imports WHERE ended_at IS NULL AND status <> 'receiving' LIMIT 1";
         if self.node.database.ask(sql, &[]).await?.is_empty() {

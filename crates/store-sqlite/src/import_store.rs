@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use rowmill_model::{ImportId, ProjectId};
-use rowmill_store::{ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result};
+use rowmill_store::{
+    ImportClaim, ImportJob, ImportPart, ImportStatus, ImportStep, ImportStore, NewImport, Result,
+};
 use uuid::Uuid;
 
 use crate::import_jobs;
@@ -47,15 +49,12 @@ impl ImportStore for SqliteStore {
             .await
     }
 
-    async fn claim_import(
-&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
+    async fn claim_import(&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
         // Asked again and again: the writer is left alone while nothing waits.
         if self.readers.read(import_jobs::open_count)? == 0 {
             return Ok(None);
         }
-        self.writer
-            .write(move |connection| import_jobs::claim(connection, claim))
-            .await
+        self.writer.write(move |connection| import_jobs::claim(connection, claim)).await
     }
 
     async fn renew_import(

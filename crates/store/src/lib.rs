@@ -32,8 +32,8 @@ mod write_health;
 
 pub use crate::error::{Result, StoreError};
 pub use crate::import_jobs::{
-    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
-    NewImport, SWEEP_PARTS, cut_file, open_imports, stray_file,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep,
+    ImportStore, NewImport, SWEEP_PARTS, cut_file, open_imports, stray_file,
 };
 pub use crate::received::ReceivedStore;
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};

@@ -45,12 +45,7 @@ async fn claim(store: &dyn Store, holder: Uuid, now_ms: i64) -> Option<ImportJob
     claim_beside(store, holder, now_ms, u32::MAX).await
 }
 
-async fn claim_beside(
-    store: &dyn Store,
-    holder: Uuid,
-    now_ms: i64,
-    running_max: u32,
-) -> Option<ImportJob> {
+async fn claim_beside(store: &dyn Store, holder: Uuid, now_ms: i64, running_max: u32) -> Option<ImportJob> {
     let claim = ImportClaim { holder, now_ms, lease_until_ms: now_ms + 100, running_max };
     store.claim_import(claim).await.unwrap()
 }

@@ -1,6 +1,6 @@
 //! `rowmill` as a client: the real binary against a running service.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;

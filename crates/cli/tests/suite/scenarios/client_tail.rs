@@ -75,7 +75,8 @@ fn events_go_on_after_a_restart() {
     let mut tail = Tail::of(command.stdout(Stdio::piped()).spawn().unwrap());
     tail.next("status");
     shell.server.crash_and_restart();
-    let written = shell.server.api().post(&format!("/v4/projects/{table}/rows"), json!([{ "Name": "Ada" }])).ok();
+    let written =
+        shell.server.api().post(&format!("/v4/projects/{table}/rows"), json!([{ "Name": "Ada" }])).ok();
     proxy.moved(0, &shell.server.address);
     // What was written while it was away is told.
     assert_eq!(tail.next("rows")["data"]["rows"][0]["id"], written["rows"][0]);

@@ -9,8 +9,8 @@ use super::import_job::MemoryImport;
 use super::state::State;
 use crate::error::{Result, StoreError};
 use crate::import_jobs::{
-    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
-    NewImport,
+    ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep,
+    ImportStore, NewImport,
 };
 
 impl State {
@@ -178,8 +178,7 @@ impl ImportStore for MemoryStore {
         })
     }
 
-    async fn claim_import(
-&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
+    async fn claim_import(&self, claim: ImportClaim) -> Result<Option<ImportJob>> {
         self.write(|state, _| Ok(state.claim_import(claim)))
     }
 
