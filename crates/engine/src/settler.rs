@@ -65,7 +65,7 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
         }
         let tickets: Vec<Ticket> = batch.into_iter().map(|settlement| settlement.ticket).collect();
         shared.runner.settled(&tickets).await;
-        shared.in_flight.settled(tickets.into_iter());
+        shared.in_flight.settled(tickets);
         shared.wake.notify_one();
     }
 }
