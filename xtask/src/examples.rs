@@ -13,8 +13,9 @@ use crate::tools;
 /// end. They use the variables `API` and `KEY`.
 const GUIDES: &[(&str, &str)] = &[("first-table", "Rotterdam"), ("switching", "importedCount")];
 /// A language's word on a page. The examples of a page in one language are one program.
-const LANGUAGES: &[(&str, fn(&Workshop, &str) -> AnyResult)] =
+const LANGUAGES: &[(&str, RunExample)] =
     &[("sh", Workshop::shell), ("python", Workshop::python), ("ts", Workshop::typescript)];
+type RunExample = fn(&Workshop, &str) -> AnyResult;
 /// Ends an example that hangs.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 /// What the last example printed.

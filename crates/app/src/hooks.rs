@@ -134,10 +134,10 @@ impl App {
     /// What it received stays for as long as all else does.
     pub async fn delete_hook(&self, caller: Caller, project: &str, id: &str) -> Result<()> {
         caller.for_whole_team()?;
-        let id = HookId::parse(id).ok_or(Error::NotFound(Noun::Hook))?;
+        let id = HookId::parse(id);
         self.change(caller, project, None, |stored| {
             let mut change = Change::from(stored);
-            change.project.hooks.retain(|hook| hook.id != id);
+            change.project.hooks.retain(|hook| Some(hook.id) != id);
             if change.project.hooks.len() == stored.project.hooks.len() {
                 return Err(Error::NotFound(Noun::Hook));
             }

@@ -108,7 +108,7 @@ pub use crate::rows::layout::too_many_fields;
 pub use crate::rows::patches::{PatchRows, RowsPatched};
 pub use crate::rows::{CellChange, InsertRows, ListRows, RowPatched};
 pub use crate::run_history::{Run, RunsPage};
-pub use crate::runs::{StopRows, TriggerRows, TriggeredRows};
+pub use crate::runs::{StopRows, TriggerMode, TriggerRows, TriggeredRows};
 pub use crate::secrets::SecretState;
 pub use crate::sessions::{SESSION_DAYS, session_name};
 pub use crate::spending::{SpendLimit, Spending, SpendingChanges, UsageLine};

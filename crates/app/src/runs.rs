@@ -38,14 +38,23 @@ pub struct TriggerRows {
     /// Queue cells in this many rows at most, the first of the view or of the table.
     pub limit: Option<u64>,
     pub force: bool,
-    pub dry_run: bool,
+    pub mode: TriggerMode,
     /// Whether a person in the browser asks for it.
     pub is_session: bool,
-    /// Say what it is likely to take, and remember it with the run. A dry run always says so.
-    pub estimate: bool,
     /// What the run may spend.
     pub spend_limit: Option<SpendLimit>,
     pub once: Option<IdempotencyKey>,
+}
+
+/// What a trigger does beside queueing cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TriggerMode {
+    #[default]
+    Run,
+    /// Says what it is likely to take, too, and remembers it with the run.
+    EstimatedRun,
+    /// Queues nothing, and says what it would take.
+    DryRun,
 }
 
 /// What a trigger queued.
@@ -102,12 +111,14 @@ impl App {
             let (rows, pick) = self.rows_to_run(&stored, &trigger).await?;
             let by = self.starter(caller, trigger.is_session).await?;
             // Before anything is queued: what is queued would not run once more.
-            let estimate = if trigger.estimate || trigger.dry_run {
-                self.estimate(caller, project, &trigger).await?
-            } else {
-                None
+            let is_dry = trigger.mode == TriggerMode::DryRun;
+            let estimate = match trigger.mode {
+                TriggerMode::Run => None,
+                TriggerMode::EstimatedRun | TriggerMode::DryRun => {
+                    self.estimate(caller, project, &trigger).await?
+                }
             };
-            let limit = trigger.spend_limit.filter(|_| !trigger.dry_run);
+            let limit = trigger.spend_limit.filter(|_| !is_dry);
             if let Some(limit) = limit {
                 self.cap_run(&stored, limit, None).await?;
             }
@@ -116,7 +127,7 @@ impl App {
                 rows,
                 pick,
                 limit: trigger.limit,
-                dry_run: trigger.dry_run,
+                dry_run: is_dry,
                 now_ms: self.clock.now_ms(),
             };
             let Triggered { rows, run } = self.store.start_run(start, by).await?;

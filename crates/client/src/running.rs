@@ -98,7 +98,8 @@ struct SpendLimit {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Triggered {
-    triggered_count: u64,
+    #[serde(rename = "triggeredCount")]
+    count: u64,
     run_id: Option<String>,
     estimate: Option<Estimate>,
 }
@@ -134,12 +135,12 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
     };
     let body = serde_json::to_string(&body).map_err(|error| Failure::failed(error.to_string()))?;
     let answer = server.post_json(&table.path("/trigger"), body).await?;
-    let Triggered { triggered_count, run_id, estimate } = answer.parse()?;
+    let Triggered { count, run_id, estimate } = answer.parse()?;
     // What runs already is watched, too.
     let run_id = if watch && run_id.is_none() { current_run(&server, &table).await? } else { run_id };
     if !connection.json {
-        say_triggered(triggered_count, run_id.as_deref(), dry_run, &named)?;
-        if let Some(estimate) = estimate.filter(|_| triggered_count > 0) {
+        say_triggered(count, run_id.as_deref(), dry_run, &named)?;
+        if let Some(estimate) = estimate.filter(|_| count > 0) {
             eprintln!("{estimate}");
         }
     }
@@ -157,10 +158,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         }
     };
     if connection.json {
-        print_line(&format!(
-            "{{\"triggeredCount\":{triggered_count},\"runId\":{},\"run\":{text}}}",
-            json!(id)
-        ))?;
+        print_line(&format!("{{\"triggeredCount\":{count},\"runId\":{},\"run\":{text}}}", json!(id)))?;
     } else {
         let RunState { id, status, run } = &state;
         print_line(&format!("{id} {status}: {run}"))?;

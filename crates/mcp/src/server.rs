@@ -140,7 +140,7 @@ impl ServerHandler for Server {
         if !is_offered(call, tool) {
             return Ok(not_offered(tool.name(), call).into_result().into());
         }
-        Ok(tenant.scope(self.call(call, tool, request, &context)).await.into())
+        Ok(Box::pin(tenant.scope(self.call(call, tool, request, &context))).await.into())
     }
 
     async fn list_prompts(

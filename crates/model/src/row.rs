@@ -93,6 +93,7 @@ impl Source {
     }
 
     /// The same cells, as a typed column sorts by them.
+    #[must_use]
     pub fn sorted_as(&self, typed: TypedOrder) -> Self {
         Self { typed: Some(typed), ..self.clone() }
     }

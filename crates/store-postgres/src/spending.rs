@@ -137,13 +137,14 @@ async fn reserve(tx: &mut Tx, asked: &Reserve) -> Result<Reserved> {
                AND NOT EXISTS (SELECT 1 FROM rowmill.workers w WHERE w.id = r.worker)";
     tx.query(sql, &[&team.0, &asked.worker.0]).await?;
     let caps = asked.caps(&settings, run_cap(tx, lane.project).await?, &tally);
+    // Before what was spent is read: of a cell that tells its price meanwhile, the price must be counted, too.
+    let learned = ledger::learned(tx, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS).await?;
     let mut standings = Vec::with_capacity(caps.len());
     for cap in caps {
         let spent = spent(tx, *team, &cap, *now_ms, Some(&tally)).await?;
         let reserved = reserved(tx, *team, &cap, Some(asked)).await?;
         standings.push(CapStanding { cap, spent, reserved });
     }
-    let learned = ledger::learned(tx, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS).await?;
     let granted = asked.decide(&standings, learned);
     hold(tx, asked, asked.held.plus(granted.each.times(granted.granted)));
     if let Some(reached) = &granted.reached {

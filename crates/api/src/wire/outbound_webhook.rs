@@ -17,7 +17,7 @@ pub(crate) struct WebhookCreate {
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 2048 }, "example" = "https://example.com/hooks/rowmill"))]
     url: String,
     /// What to be told of.
-    #[schemars(extend("x-document" = { "minItems": 1, "maxItems": 8 }))]
+    #[schemars(extend("x-document" = { "minItems": 1, "maxItems": 9 }))]
     events: Vec<EventType>,
     /// Only these projects. Default: all projects of the team, also those created later.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(crate) struct WebhookPatch {
     #[schemars(with = "String", extend("x-document" = { "minLength": 1, "maxLength": 2048 }))]
     url: Option<String>,
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Vec<EventType>", extend("x-document" = { "minItems": 1, "maxItems": 8 }))]
+    #[schemars(with = "Vec<EventType>", extend("x-document" = { "minItems": 1, "maxItems": 9 }))]
     events: Option<Vec<EventType>>,
     /// Null: all projects.
     #[serde(default, deserialize_with = "present")]

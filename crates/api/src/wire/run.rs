@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_app::{IdempotencyKey, ProcessingStatus, SpendLimit, StopRows, TriggerRows};
+use rowmill_app::{IdempotencyKey, ProcessingStatus, SpendLimit, StopRows, TriggerMode, TriggerRows};
 use rowmill_model::plan::{RunTally, Tally, WaitsFor};
 use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, RunId, Spent};
 use schemars::JsonSchema;
@@ -70,9 +70,12 @@ impl TriggerBody {
             error_codes: self.error_codes,
             limit: self.limit,
             force: self.force,
-            dry_run: self.dry_run,
+            mode: match (self.dry_run, self.estimate) {
+                (true, _) => TriggerMode::DryRun,
+                (false, true) => TriggerMode::EstimatedRun,
+                (false, false) => TriggerMode::Run,
+            },
             is_session: false,
-            estimate: self.estimate,
             spend_limit: self.spend_limit.map(SpendLimit::from),
             once,
         }

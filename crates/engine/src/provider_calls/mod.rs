@@ -257,6 +257,12 @@ impl ProviderCalls {
             self.single_flight.insert(key, outcome.clone(), bytes_of(&outcome), until);
             return marked_as_reused(outcome);
         }
+        // Another cell may have been answered while the database was asked.
+        if !ttl.is_zero()
+            && let Some(outcome) = self.single_flight.find(key, self.now())
+        {
+            return marked_as_reused(outcome);
+        }
         let is_shared = |outcome: &CallOutcome| !matches!(outcome, CallOutcome::Later(..));
         let (outcome, origin) = if in_flight {
             self.single_flight.run(key, make, is_shared).await

@@ -1,6 +1,6 @@
 //! `run`: queues cells, after a dry run that says how many and at what cost.
 
-use rowmill_app::{StoredProject, TriggerRows, TriggeredRows};
+use rowmill_app::{StoredProject, TriggerMode, TriggerRows, TriggeredRows};
 use rowmill_model::{CellStatus, ErrorCode};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl Run<'_> {
 
     /// Says what would run.
     async fn rehearse(&self) -> Outcome {
-        let dry = TriggerRows { dry_run: true, ..self.trigger.clone() };
+        let dry = TriggerRows { mode: TriggerMode::DryRun, ..self.trigger.clone() };
         let TriggeredRows { count, estimate, .. } = self.trigger(dry).await?;
         let mut answer = json!({
             "dryRun": true, "rows": count, "cells": Value::Null, "estimatedCost": Value::Null,

@@ -24,7 +24,7 @@ pub(super) enum Check {
     Stale,
     /// The cell was written by hand.
     Manual,
-    Value(ValueCheck),
+    Value(Box<ValueCheck>),
 }
 
 /// A check of a cell's value, with how that value is read.
@@ -102,7 +102,7 @@ impl Check {
             O::ErrorCodeIn => Self::ErrorCode(words(&filter.value, ErrorCode::parse)?),
             O::IsStale => Self::Stale,
             O::IsManual => Self::Manual,
-            _ => Self::Value(ValueCheck::compile(filter, format)?),
+            _ => Self::Value(Box::new(ValueCheck::compile(filter, format)?)),
         };
         let negated = matches!(
             filter.operator,

@@ -65,7 +65,6 @@ fn without_sign(before: &str) -> Option<(&str, bool)> {
 fn plain_digits(text: &str) -> Option<String> {
     let (points, commas) = (text.matches('.').count(), text.matches(',').count());
     let decimal = match (points, commas) {
-        (0, 0) => None,
         (0, 1) => (!is_thousands(text)).then_some(','),
         (1, 0) => Some('.'),
         (0, _) | (_, 0) => None,

@@ -76,7 +76,7 @@ fn events_go_on_after_a_restart() {
     tail.next("status");
     shell.server.crash_and_restart();
     let written =
-        shell.server.api().post(&format!("/v4/projects/{table}/rows"), json!([{ "Name": "Ada" }])).ok();
+        shell.server.api().post(format!("/v4/projects/{table}/rows"), json!([{ "Name": "Ada" }])).created();
     proxy.moved(0, &shell.server.address);
     // What was written while it was away is told.
     assert_eq!(tail.next("rows")["data"]["rows"][0]["id"], written["rows"][0]);

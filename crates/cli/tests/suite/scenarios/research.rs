@@ -269,14 +269,14 @@ fn search_providers_are_tried_in_order() {
             "{\"value\": \"x\", \"confidence\": 50, \"sources\": [{\"url\": \"https://t.test/\", \"quote\": \"\"}]}",
         ),
     });
-    let serper = StubServer::start(|_, _| Reply::Json(403, json!({ "message": "Unauthorized." })));
+    let first = StubServer::start(|_, _| Reply::Json(403, json!({ "message": "Unauthorized." })));
     let brave = StubServer::start(|_, _| Reply::Json(429, json!({ "error": { "code": "QUOTA_LIMITED" } })));
     let tavily = StubServer::start(|_, _| {
         ok(
             json!({ "results": [{ "title": "T", "url": "https://t.test/", "content": "Words" }], "usage": { "credits": 1 } }),
         )
     });
-    let urls = [serper.url(""), brave.url(""), tavily.url("")];
+    let urls = [first.url(""), brave.url(""), tavily.url("")];
     let names = [("SERPER", &urls[0]), ("BRAVE", &urls[1]), ("TAVILY", &urls[2])];
     let variables: Vec<(String, String)> = names
         .iter()
@@ -300,7 +300,7 @@ fn search_providers_are_tried_in_order() {
         assert_eq!(meta["steps"][1]["provider"], "tavily", "{meta}");
         assert_eq!(meta["sources"][0]["url"], "https://t.test/", "{meta}");
     }
-    assert_eq!((serper.count(), brave.count()), (1, 1), "who rejects a key is not asked again in the run");
+    assert_eq!((first.count(), brave.count()), (1, 1), "who rejects a key is not asked again in the run");
     assert_eq!(table.get("/status").ok()["run"]["credits"], 1.0, "equal searches of a run are made once");
     // Nobody can be asked: nothing is paid for.
     let model = StubServer::start(|_, _| says("x"));
@@ -423,7 +423,7 @@ fn no_step_is_paid_for_twice_after_a_crash() {
     let column = research(&table, &json!({}), json!({}));
     let rows = table.insert(json!([{ "Name": "Acme" }]));
     table.post("/trigger", json!({})).ok();
-    eventually("the third step is under way", Duration::from_secs(60), || (model.count() == 3).then_some(()));
+    eventually("the third step is under way", Duration::from_mins(1), || (model.count() == 3).then_some(()));
     let searches = || web.seen().iter().filter(|seen| seen.path.starts_with("/search")).count();
     let pages = || web.seen().iter().filter(|seen| seen.path == "/team").count();
     assert_eq!((searches(), pages()), (1, 1));
