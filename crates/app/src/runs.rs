@@ -22,6 +22,7 @@ use crate::views::place;
 
 /// Which cells are to run. What is `None` is not asked about.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the request")]
 pub struct TriggerRows {
     /// All rows without it, none if it is empty.
     pub row_ids: Option<Vec<String>>,
@@ -103,7 +104,7 @@ impl App {
             let by = self.starter(caller, trigger.is_session).await?;
             // Before anything is queued: what is queued would not run once more.
             let estimate = if trigger.estimate || trigger.dry_run {
-                self.estimate(caller, project, &trigger).await?
+                Box::pin(self.estimate(caller, project, &trigger)).await?
             } else {
                 None
             };

@@ -1,5 +1,6 @@
 //! Prices and caps of a team, and what was spent.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rowmill_model::estimate::Estimate;
@@ -95,10 +96,11 @@ impl App {
             if limits.as_ref().is_some_and(|limits| !limits.allows_project(project)) {
                 continue;
             }
-            if !known.contains_key(&project) {
-                known.insert(project, self.store.project(project).await?);
-            }
-            let stored = known.get(&project).and_then(Option::as_ref);
+            let stored = match known.entry(project) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(self.store.project(project).await?),
+            };
+            let stored = stored.as_ref();
             let LedgerEntry { day, column, provider, person, spent } = entry;
             let header = stored.and_then(|stored| stored.project.table.by_id(column.as_str()));
             lines.push(UsageLine {
@@ -123,13 +125,12 @@ impl App {
         run: Option<u64>,
     ) -> Result<()> {
         let project = stored.project.id;
-        let run = match run {
-            Some(run) => run,
-            None => {
-                let status = self.store.processing_status(project).await?;
-                let next = |number: u64, is_on: bool| if is_on { number } else { number + 1 };
-                status.map_or(1, |status| next(status.tally.run_number(), status.tally.running().is_some()))
-            }
+        let run = if let Some(run) = run {
+            run
+        } else {
+            let status = self.store.processing_status(project).await?;
+            let next = |number: u64, is_on: bool| if is_on { number } else { number + 1 };
+            status.map_or(1, |status| next(status.tally.run_number(), status.tally.running().is_some()))
         };
         let cap = RunCap { run, usd: limit.usd, credits: limit.credits };
         Ok(self.store.cap_run(stored.project.team, project, cap).await?)

@@ -85,6 +85,7 @@ struct Trigger {
     statuses: Vec<&'static str>,
     force: bool,
     dry_run: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     estimate: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     spend_limit: Option<SpendLimit>,
@@ -98,7 +99,8 @@ struct SpendLimit {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Triggered {
-    triggered_count: u64,
+    #[serde(rename = "triggeredCount")]
+    rows: u64,
     run_id: Option<String>,
     estimate: Option<Estimate>,
 }
@@ -134,7 +136,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
     };
     let body = serde_json::to_string(&body).map_err(|error| Failure::failed(error.to_string()))?;
     let answer = server.post_json(&table.path("/trigger"), body).await?;
-    let Triggered { triggered_count, run_id, estimate } = answer.parse()?;
+    let Triggered { rows: triggered_count, run_id, estimate } = answer.parse()?;
     // What runs already is watched, too.
     let run_id = if watch && run_id.is_none() { current_run(&server, &table).await? } else { run_id };
     if !connection.json {
@@ -278,6 +280,8 @@ mod tests {
             statuses: Vec::new(),
             force: false,
             dry_run: true,
+            estimate: false,
+            spend_limit: None,
         };
         assert_eq!(serde_json::to_string(&body).unwrap(), r#"{"force":false,"dryRun":true}"#);
     }

@@ -95,8 +95,7 @@ fn answer(context: &Context<'_>, row: &str, tried: Tried) -> Value {
         }
     };
     put(&mut answer, "status", status.into());
-    let spent = Spent::of(&meta);
-    put(&mut answer, "cost", json!(spent.dollars().map(Amount::number)));
+    put(&mut answer, "cost", json!(Spent::of(&meta).dollars().map(Amount::number)));
     answer
 }
 
