@@ -27,7 +27,8 @@ pub(crate) struct Trigger<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Triggered {
     /// Number of rows with at least one queued cell.
-    triggered_count: u64,
+    #[serde(rename = "triggeredCount")]
+    rows: u64,
     /// The run that the queued cells belong to. Omitted if none was queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 64))]
@@ -73,7 +74,7 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
         let triggered = call.app().trigger(call.caller()?, &path.project_id, trigger).await?;
         let run_id = triggered.run.map(|id| id.to_string());
         let TriggeredRows { count, estimate, .. } = triggered;
-        Ok(Answer::new(Triggered { triggered_count: count, run_id, estimate }))
+        Ok(Answer::new(Triggered { rows: count, run_id, estimate }))
     }
 }
 
