@@ -85,6 +85,7 @@ struct Trigger {
     statuses: Vec<&'static str>,
     force: bool,
     dry_run: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     estimate: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     spend_limit: Option<SpendLimit>,

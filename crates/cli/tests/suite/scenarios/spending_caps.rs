@@ -56,7 +56,8 @@ fn table_of(api: &Api, rows: usize) -> (Table, String) {
     let column = table.add_column(
         json!({ "templateId": "ai-text", "header": "Answer", "aiConfig": { "prompt": "@{Name}?" } }),
     );
-    table.insert((0..rows).map(|row| json!({ "Name": format!("n{row}") })).collect());
+    // No two tables ask the same: calls that are alike are made once.
+    table.insert((0..rows).map(|row| json!({ "Name": format!("{column} {row}") })).collect());
     (table, column)
 }
 
