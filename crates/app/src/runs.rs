@@ -22,7 +22,6 @@ use crate::views::place;
 
 /// Which cells are to run. What is `None` is not asked about.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of the request")]
 pub struct TriggerRows {
     /// All rows without it, none if it is empty.
     pub row_ids: Option<Vec<String>>,

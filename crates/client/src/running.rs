@@ -280,9 +280,6 @@ mod tests {
             estimate: false,
             spend_limit: None,
         };
-        assert_eq!(
-            serde_json::to_string(&body).unwrap(),
-            r#"{"force":false,"dryRun":true,"estimate":false}"#
-        );
+        assert_eq!(serde_json::to_string(&body).unwrap(), r#"{"force":false,"dryRun":true}"#);
     }
 }

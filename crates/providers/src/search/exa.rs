@@ -4,7 +4,7 @@ use reqwest::Method;
 use rowmill_model::{Amount, Spent};
 use serde_json::{Value, json};
 
-use super::{Found, HITS_MAX, Query, SNIPPET_CHARS_MAX, SearchEngine, hits, is_success};
+use super::adapter::{Found, HITS_MAX, Query, SNIPPET_CHARS_MAX, SearchEngine, hits, is_success};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Request, Response};

@@ -4,7 +4,7 @@ use reqwest::Method;
 use rowmill_model::Spent;
 use serde_json::Value;
 
-use super::{Found, Query, SearchEngine, hits, is_success};
+use super::adapter::{Found, Query, SearchEngine, hits, is_success};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Request, Response};

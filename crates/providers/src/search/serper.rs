@@ -4,7 +4,7 @@ use reqwest::Method;
 use rowmill_model::Spent;
 use serde_json::json;
 
-use super::{Found, HITS_MAX, Hit, Query, SearchEngine, hits, is_success};
+use super::adapter::{Found, HITS_MAX, Hit, Query, SearchEngine, hits, is_success};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind, words};
 use crate::ssrf_guard::{Request, Response};

@@ -1,7 +1,5 @@
-//! A store that keeps everything in memory and is as simple as possible: one lock, plain maps, no index.
-//!
-//! The databases are compared with it, and the engine's simulation runs on it. A call that can fail halfway works on
-//! a copy.
+//! A store in memory, as simple as possible: one lock, plain maps, no index. A call that can fail halfway works on a copy.
+//! The databases are compared with it, and the engine's simulation runs on it.
 
 mod change;
 mod import_job;
