@@ -31,8 +31,9 @@ export default async function recipes({ server, page }) {
 
   // Saved, and used in another table.
   await page.keyboard.press('Control+K');
-  await page.keyboard.type('recipe');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+  const command = page.getByRole('option', { name: 'Save columns as a recipe' });
+  await command.waitFor();
+  const [download] = await Promise.all([page.waitForEvent('download'), command.click()]);
   assert.equal(download.suggestedFilename(), 'Leads.recipe.json');
   const saved = JSON.parse(await readFile(await download.path(), 'utf8'));
   assert.deepEqual([saved.inputs, saved.columns.length], [['Where'], 4]);

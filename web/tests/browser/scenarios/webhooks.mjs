@@ -29,6 +29,7 @@ export default async function webhooks({ server, page }) {
   const editing = page.getByRole('dialog', { name: 'Edit webhook' });
   // Without tables there are no columns to choose from, and the filter goes, too.
   await editing.getByRole('combobox', { name: 'Tables' }).press('Backspace');
+  await page.keyboard.press('Tab');
   await editing.getByRole('button', { name: 'Save' }).click();
   await editing.waitFor({ state: 'hidden' });
   const [changed] = await made();
