@@ -82,17 +82,30 @@ export function HookDialog({ project, hook, onSaved, onClose }: Props) {
               {[...new Set([...Object.values(errors), errorMessage(save.error)])].join(' ')}
             </Text>
           )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending} disabled={!name.trim()}>
-              {hook ? 'Save' : 'Create hook'}
-            </Button>
-          </Group>
+          <DialogButtons label={hook ? 'Save' : 'Create hook'} isSaving={save.isPending} isDisabled={!name.trim()} onCancel={close} />
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+interface ButtonsProps {
+  label: string;
+  isSaving: boolean;
+  isDisabled: boolean;
+  onCancel: () => void;
+}
+
+function DialogButtons({ label, isSaving, isDisabled, onCancel }: ButtonsProps) {
+  return (
+    <Group justify="flex-end">
+      <Button variant="default" onClick={onCancel}>
+        Cancel
+      </Button>
+      <Button type="submit" loading={isSaving} disabled={isDisabled}>
+        {label}
+      </Button>
+    </Group>
   );
 }
 

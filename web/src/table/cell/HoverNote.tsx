@@ -69,11 +69,7 @@ export function HoverNote({ table, hovered, frame }: Props) {
       style={{ left, ...(isLow ? { bottom: window.innerHeight - bounds.y + 4 } : { top: bounds.y + bounds.height + 4 }) }}
     >
       {isCut(table, shown) && <ValuePeek value={cell.value} />}
-      {misfit && (
-        <Text size="sm" mt={isCut(table, shown) ? 8 : 0}>
-          {misfit}
-        </Text>
-      )}
+      {misfit && <Text size="sm" mt={isCut(table, shown) ? 8 : 0}>{misfit}</Text>}
       {isStatus && (
         <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6} mt={isCut(table, shown) ? 8 : 0}>
           {describeCell(cell)}

@@ -46,6 +46,7 @@ export function ChoiceEditor(props: EditorProps) {
     setTyped('');
     change(listText(next));
   };
+  const clear = !isMultiple && content.data.text !== '' ? () => finish('') : undefined;
   /** What was typed, or else what is there. */
   const end = (move: readonly [-1 | 0 | 1, -1 | 0 | 1]) => finish(isMultiple ? listText(chosen) : typed.trim() || listText(chosen), move);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -80,29 +81,47 @@ export function ChoiceEditor(props: EditorProps) {
         }}
         onKeyDown={onKeyDown}
       />
-      <div id={listId} role="listbox" aria-label="Options" aria-multiselectable={isMultiple} className={classes.choiceList}>
-        {shown.map((choice) => (
-          <div
-            key={choice.value}
-            id={`${listId}-${choice.value}`}
-            role="option"
-            aria-selected={chosen.includes(choice.value)}
-            data-active={choice === current || undefined}
-            className={classes.choice}
-            onMouseDown={(event) => event.preventDefault()}
-            onClick={() => choose(choice)}
-          >
-            {format.type === 'checkbox' ? choice.label : <ChipLabel chip={chipOf(choice.value, format)} />}
-            {chosen.includes(choice.value) && <span aria-hidden>✓</span>}
-          </div>
-        ))}
-        {!isMultiple && content.data.text !== '' && (
-          <div role="option" aria-selected={false} className={classes.choice} onMouseDown={(event) => event.preventDefault()} onClick={() => finish('')}>
-            Clear
-          </div>
-        )}
-      </div>
+      <ChoiceList {...{ listId, shown, chosen, current, format }} onChoose={choose} onClear={clear} />
       {isMultiple && <div className={classes.editorNote}>Ctrl + Enter or Tab to finish</div>}
+    </div>
+  );
+}
+
+interface ListProps {
+  listId: string;
+  shown: readonly Choice[];
+  chosen: readonly string[];
+  /** The one that Enter chooses. */
+  current: Choice | undefined;
+  format: Format;
+  onChoose: (choice: Choice) => void;
+  /** Undefined if there is nothing to clear. */
+  onClear: (() => void) | undefined;
+}
+
+function ChoiceList({ listId, shown, chosen, current, format, onChoose, onClear }: ListProps) {
+  return (
+    <div id={listId} role="listbox" aria-label="Options" aria-multiselectable={format.type === 'multiSelect'} className={classes.choiceList}>
+      {shown.map((choice) => (
+        <div
+          key={choice.value}
+          id={`${listId}-${choice.value}`}
+          role="option"
+          aria-selected={chosen.includes(choice.value)}
+          data-active={choice === current || undefined}
+          className={classes.choice}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onChoose(choice)}
+        >
+          {format.type === 'checkbox' ? choice.label : <ChipLabel chip={chipOf(choice.value, format)} />}
+          {chosen.includes(choice.value) && <span aria-hidden>✓</span>}
+        </div>
+      ))}
+      {onClear && (
+        <div role="option" aria-selected={false} className={classes.choice} onMouseDown={(event) => event.preventDefault()} onClick={onClear}>
+          Clear
+        </div>
+      )}
     </div>
   );
 }

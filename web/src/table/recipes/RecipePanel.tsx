@@ -117,6 +117,7 @@ const TYPES: Record<TemplateId, 'manual' | 'ai' | 'task' | 'api' | 'reference'> 
   manual: 'manual',
   'ai-text': 'ai',
   'ai-json': 'ai',
+  'ai-research': 'ai',
   'waterfall-email': 'task',
   'web-scraper': 'task',
   'http-api': 'api',

@@ -18,7 +18,6 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
   const [isUnmarked, setIsUnmarked] = useState(true);
   const [chosen, setChosen] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
-  const [types, setTypes] = useState<Record<number, FormatType | 'none'>>({});
 
   const unmarked = (lines: string[][]) => (isUnmarked && preview.hasMarks ? lines.map((row) => row.map(unescapeFormula)) : lines);
   const rows = unmarked(preview.rows);
@@ -32,16 +31,9 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
   const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT && id !== FOLLOWS);
 
   const samples = useMemo(() => unmarked(preview.samples).slice(hasHeader ? 1 : 0), [preview, isUnmarked, hasHeader]);
-  const guesses = useFormatGuesses(names, samples);
   const isTyped = (place: number) => target(place) === NEW || target(place) === unnamed?.id;
-  /** The type of a column that the import makes, or names: chosen, or else guessed. */
-  const formatAt = (place: number): Format | undefined => {
-    const chosenType = types[place];
-    const guessed = guesses[place];
-    if (!isTyped(place) || chosenType === 'none') return undefined;
-    if (chosenType === undefined || chosenType === guessed?.type) return guessed;
-    return formatOf(chosenType, samples.map((row) => row[place] ?? ''));
-  };
+  const types = useTypes(names, samples, isTyped);
+  const { formatAt } = types;
   const keys = () => (hasHeader ? fieldNames(names) : names.map((_, place) => String(place)));
   const formats = (): ImportOptions['formats'] => {
     const entries = keys().map((key, place) => (target(place) === NEW ? ([key, formatAt(place)] as const) : undefined));
@@ -59,16 +51,9 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
     return Object.fromEntries(entries.filter((entry) => entry !== undefined));
   };
 
-  /** An unnamed column takes the name of the field it is filled from. */
-  const renamed = (): ImportOptions['renamed'] => {
-    const source = unnamed && hasHeader ? names.findIndex((name, place) => name.trim() !== '' && target(place) === unnamed.id) : -1;
-    if (!unnamed || source < 0) return undefined;
-    const format = formatAt(source);
-    return { columnId: unnamed.id, header: (names[source] ?? '').trim().slice(0, HEADER_LENGTH_MAX), ...(format && { format }) };
-  };
-
   const options = (): ImportOptions => {
-    const rename = renamed();
+    const source = unnamed && hasHeader ? names.findIndex((name, place) => name.trim() !== '' && target(place) === unnamed.id) : -1;
+    const rename = unnamed && source >= 0 ? renamed(unnamed.id, names[source] ?? '', formatAt(source)) : undefined;
     return { header: hasHeader, isUnmarked, mapping: mapping(), formats: formats(), ...(matchOn && { matchOn }), ...(rename && { renamed: rename }) };
   };
 
@@ -86,13 +71,33 @@ export function useImportMapping(preview: Preview, columns: readonly Column[], u
     suggest,
     target,
     isTyped,
-    formatAt,
-    guessAt: (place: number) => guesses[place],
-    setType: (place: number, type: FormatType | 'none') => setTypes({ ...types, [place]: type }),
+    ...types,
     setTarget: (place: number, columnId: string) => setChosen({ ...chosen, [place]: columnId }),
     isSkipped,
     isUsed: (columnId: string) => used.includes(columnId),
     hasDuplicates: used.some((id, place) => used.indexOf(id) !== place),
     options,
+  };
+}
+
+/** An unnamed column takes the name of the field it is filled from. */
+function renamed(columnId: string, name: string, format: Format | undefined): ImportOptions['renamed'] {
+  return { columnId, header: name.trim().slice(0, HEADER_LENGTH_MAX), ...(format && { format }) };
+}
+
+/** The types of the columns that an import makes, or names: chosen, or else guessed. */
+function useTypes(names: string[], samples: string[][], isTyped: (place: number) => boolean) {
+  const [chosen, setChosen] = useState<Record<number, FormatType | 'none'>>({});
+  const guesses = useFormatGuesses(names, samples);
+  const formatAt = (place: number): Format | undefined => {
+    const [type, guessed] = [chosen[place], guesses[place]];
+    if (!isTyped(place) || type === 'none') return undefined;
+    if (type === undefined || type === guessed?.type) return guessed;
+    return formatOf(type, samples.map((row) => row[place] ?? ''));
+  };
+  return {
+    formatAt,
+    guessAt: (place: number) => guesses[place],
+    setType: (place: number, type: FormatType | 'none') => setChosen({ ...chosen, [place]: type }),
   };
 }
