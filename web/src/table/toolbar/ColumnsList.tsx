@@ -94,9 +94,13 @@ function ColumnLine({ column, views: { state, change }, onConfigure }: { column:
   const style = { transform: transform ? `translateY(${transform.y}px)` : undefined, transition };
   return (
     <div ref={setNodeRef} className={classes.line} style={style}>
-      <button type="button" className={classes.handle} aria-label={`Move ${column.header}`} disabled={isFixed} {...attributes} {...listeners}>
-        <Icon name="grip" size={15} />
-      </button>
+      {isFixed ? (
+        <span className={classes.noHandle} />
+      ) : (
+        <button type="button" className={classes.handle} aria-label={`Move ${column.header}`} {...attributes} {...listeners}>
+          <Icon name="grip" size={15} />
+        </button>
+      )}
       <Switch
         size="sm"
         flex={1}

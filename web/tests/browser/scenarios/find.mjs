@@ -38,7 +38,11 @@ export default async function find({ server, page }) {
   const handle = page.getByRole('button', { name: 'Move Score' });
   await handle.focus();
   await page.keyboard.press('Space');
+  await until('it is lifted', async () => (await handle.getAttribute('aria-pressed')) === 'true');
+  // The list measures itself before it listens to the arrows.
+  await page.waitForTimeout(300);
   await page.keyboard.press('ArrowUp');
+  await page.waitForTimeout(300);
   await page.keyboard.press('Space');
   await until('Score comes before Stage', async () => {
     const { columns } = (await server.api('GET', `/projects/${project.id}`)).project;
