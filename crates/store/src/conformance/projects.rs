@@ -116,9 +116,9 @@ pub(super) async fn a_request_is_carried_out_once(store: &dyn Store) {
     assert_eq!(anew.project, project(4, 1));
     // Or it is forgotten before its time.
     for number in [5, 6] {
-        store.remember(once(number, 1, 1_200), format!("kept {number}")).await.unwrap();
+        store.remember(once(number, 1, 1_200), format!("\"kept {number}\"")).await.unwrap();
     }
     store.forget(vec![once(5, 1, 1_200).name, once(7, 1, 1_200).name]).await.unwrap();
     assert_eq!(store.recall(once(5, 1, 1_200)).await.unwrap(), None);
-    assert_eq!(store.recall(once(6, 1, 1_200)).await.unwrap().as_deref(), Some("kept 6"));
+    assert_eq!(store.recall(once(6, 1, 1_200)).await.unwrap().as_deref(), Some("\"kept 6\""));
 }
