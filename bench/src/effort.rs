@@ -16,6 +16,8 @@ pub(crate) enum Part {
     /// Only on PostgreSQL.
     Nodes,
     Views,
+    /// Rows matched on a column.
+    Matching,
     /// A quiet team beside noisy ones.
     Fairness,
 }

@@ -13,6 +13,7 @@ mod fairness;
 mod folders;
 mod inserts;
 mod load;
+mod matching;
 mod pages;
 mod postgres;
 mod processing;
@@ -185,6 +186,10 @@ impl Bench {
         for backend in backends.iter().filter(|_| effort.includes(Part::Views)) {
             report.store(backend.kind());
             views::measure(server, backend, scratch, rows, python.as_deref(), effort, report)?;
+        }
+        for backend in backends.iter().filter(|_| effort.includes(Part::Matching)) {
+            report.store(backend.kind());
+            matching::measure(server, backend, scratch, rows, effort.rounds, report)?;
         }
         Ok(())
     }

@@ -94,6 +94,13 @@ impl Rowmill {
         Ok(connection.exchange(&self.request(method, path, body))?.to_vec())
     }
 
+    /// What `/metrics` tells.
+    pub(crate) fn metrics(&self) -> AnyResult<String> {
+        let mut connection = Connection::open(self.address)?;
+        let asked = request("GET", "/metrics", METRICS_TOKEN, "");
+        Ok(String::from_utf8(connection.exchange(&asked)?.to_vec())?)
+    }
+
     pub(crate) fn create_project(&self) -> AnyResult<Project> {
         self.create_project_of(&HEADERS)
     }
@@ -155,6 +162,9 @@ impl Drop for Rowmill {
     }
 }
 
+/// What its metrics are asked for with.
+const METRICS_TOKEN: &str = "metrics-token-of-the-bench";
+
 fn spawn(binary: &Path, place: &DataLocation, address: SocketAddr) -> AnyResult<Child> {
     let mut command = command(binary, place);
     command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(&place.data);
@@ -164,6 +174,7 @@ fn spawn(binary: &Path, place: &DataLocation, address: SocketAddr) -> AnyResult<
         .env("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32")
         .env("ROWMILL_WORKER_CONCURRENCY", "64")
         .env("ROWMILL_LOG", "warn")
+        .env("ROWMILL_METRICS_TOKEN", METRICS_TOKEN)
         .stdout(Stdio::piped());
     Ok(command.spawn()?)
 }

@@ -81,6 +81,7 @@ pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
         table,
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 0,
         updated_at_ms: 0,
     };

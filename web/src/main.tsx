@@ -1,5 +1,7 @@
 import './app/mantineStyles';
 import '@mantine/notifications/styles.css';
+import '@fontsource-variable/inter/wght.css';
+import './app/tokens.css';
 import './app/global.css';
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';

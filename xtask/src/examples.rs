@@ -1,21 +1,48 @@
-//! The examples of the guides, run as they stand on the page, on the real service.
+//! The examples of the README and the guides, run as they stand on the page, on the real service.
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::process::{AnyResult, program, root, run, run_within};
 use crate::server::{self, Server};
 use crate::tools;
 
-/// The guides whose every example in one of [`LANGUAGES`] is run, and a word that each of their programs prints in the
-/// end. They use the variables `API` and `KEY`.
-const GUIDES: &[(&str, &str)] = &[("first-table", "Rotterdam"), ("switching", "importedCount")];
-/// A language's word on a page. The examples of a page in one language are one program.
-const LANGUAGES: &[(&str, RunExample)] =
-    &[("sh", Workshop::shell), ("python", Workshop::python), ("ts", Workshop::typescript)];
+/// A page whose every example in one of [`LANGUAGES`] is run. They use the variables `API`, `KEY`, `PROJECT` and `COLUMN`.
+struct Page {
+    path: &'static str,
+    /// Only the examples of this section.
+    heading: Option<&'static str>,
+    /// A word that each of its programs prints in the end.
+    prints: &'static str,
+}
+
+const PAGES: &[Page] = &[
+    Page { path: "README.md", heading: Some("Your first table"), prints: "\"success\": true" },
+    Page { path: "docs/first-table.md", heading: None, prints: "Rotterdam" },
+    Page { path: "docs/api-tour.md", heading: None, prints: "importedCount" },
+    Page { path: "docs/provider-credentials.md", heading: None, prints: "CRM_TOKEN" },
+    Page { path: "docs/keys.md", heading: None, prints: "\"secret\"" },
+    Page { path: "docs/imports.md", heading: None, prints: "202 Accepted" },
+    Page { path: "docs/column-types.md", heading: None, prints: "\"currency\"" },
+    Page { path: "docs/costs.md", heading: None, prints: "my-model" },
+    Page { path: "docs/webhooks-out.md", heading: Some("Outbound webhooks"), prints: "whsec_" },
+    Page { path: "docs/switching.md", heading: None, prints: "importedCount" },
+];
+/// A language's word on a page, and the program it needs. The examples of a page in one language are one program.
+const LANGUAGES: &[(&str, &str, RunExample)] = &[
+    ("sh", "bash", Workshop::bash),
+    ("sh", "zsh", Workshop::zsh),
+    ("python", "python3", Workshop::python),
+    ("ts", "node", Workshop::typescript),
+];
 type RunExample = fn(&Workshop, &str) -> AnyResult;
+/// The address that pages name. The service under test has another one.
+const ADDRESS_ON_PAGES: &str = "http://127.0.0.1:8080";
 /// Ends an example that hangs.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 /// What the last example printed.
@@ -24,29 +51,37 @@ const PRINTED: &str = "printed";
 pub(crate) fn run_all() -> AnyResult {
     let mut server = Server::start(&server::build()?, &[])?;
     let workshop = Workshop::new(&server)?;
-    for (guide, expected) in GUIDES {
-        let page = fs::read_to_string(root().join("docs").join(format!("{guide}.md")))?;
-        for (language, run) in LANGUAGES {
-            let example = blocks(&page, language);
+    for page in PAGES {
+        for (language, needed, run) in LANGUAGES {
+            let example = page.example(language)?.replace(ADDRESS_ON_PAGES, &server.url());
             if example.is_empty() {
                 continue;
             }
-            if let Some(missing) = missing_tool(language) {
-                println!("docs/{guide}.md, {language}: not run, there is no {missing} here");
+            if let Some(missing) = missing_tool(language, needed) {
+                println!("{}, {needed}: not run, there is no {missing} here", page.path);
                 continue;
             }
-            println!("docs/{guide}.md, {language}");
-            let outcome = run(&workshop, &example).and_then(|()| workshop.expect_printed(expected));
+            println!("{}, {needed}", page.path);
+            let outcome = run(&workshop, &example).and_then(|()| workshop.expect_printed(page.prints));
             server.check_alive()?;
             outcome.map_err(|failure| {
-                format!(
-                    "docs/{guide}.md, {language}: {failure}\nthe service's last words:\n{}",
-                    server.log_end()
-                )
+                format!("{}, {needed}: {failure}\nthe service's last words:\n{}", page.path, server.log_end())
             })?;
         }
     }
     Ok(())
+}
+
+impl Page {
+    fn example(&self, language: &str) -> AnyResult<String> {
+        let page = fs::read_to_string(root().join(self.path))?;
+        let Some(heading) = self.heading else { return Ok(blocks(&page, language)) };
+        let title =
+            |section: &str| section.lines().next().map(|line| line.trim_start_matches("# ").to_owned());
+        let section = page.split("\n## ").find(|section| title(section).as_deref() == Some(heading));
+        let section = section.ok_or_else(|| format!("{} has no section {heading}", self.path))?;
+        Ok(blocks(section, language))
+    }
 }
 
 /// Where examples are run.
@@ -55,6 +90,9 @@ struct Workshop {
     programs: PathBuf,
     api: String,
     key: String,
+    project: String,
+    column: String,
+    data: PathBuf,
 }
 
 impl Workshop {
@@ -66,13 +104,22 @@ impl Workshop {
             fs::remove_dir_all(&folder)?;
         }
         fs::create_dir_all(&folder)?;
+        // Where `cargo build --release` puts it, seen from the repository's folder.
+        let release = folder.join("target/release");
+        fs::create_dir_all(&release)?;
+        symlink(server.binary(), release.join("rowmill"))?;
         let (programs, key) = (npm.join("node_modules/.bin"), server.create_key()?);
-        Ok(Self { folder, programs, api: format!("{}/v4", server.url()), key })
+        fs::write(folder.join("leads.csv"), "Email,Revenue\nada@example.com,1200\n")?;
+        let (project, column) = make_project(server, &key)?;
+        let (api, data) = (format!("{}/v4", server.url()), server.data_dir());
+        Ok(Self { folder, programs, api, key, project, column, data })
     }
 
     fn command(&self, name: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = program(name);
-        command.current_dir(&self.folder).env("API", &self.api).env("KEY", &self.key);
+        let variables =
+            [("API", &self.api), ("KEY", &self.key), ("PROJECT", &self.project), ("COLUMN", &self.column)];
+        command.current_dir(&self.folder).envs(variables).env("ROWMILL_DATA_DIR", &self.data);
         command
     }
 
@@ -89,8 +136,14 @@ impl Workshop {
         Err(format!("it did not print {expected}:\n{printed}").into())
     }
 
-    fn shell(&self, example: &str) -> AnyResult {
+    fn bash(&self, example: &str) -> AnyResult {
         self.perform(self.command("bash").args(["-eu", "-o", "pipefail", "-c", example]))
+    }
+
+    /// As pasted: an interactive shell knows no comments unless it is told to.
+    fn zsh(&self, example: &str) -> AnyResult {
+        let settings = ["-f", "-eu", "-o", "pipefail", "+o", "interactive_comments", "-c"];
+        self.perform(self.command("zsh").args(settings).arg(example))
     }
 
     fn python(&self, example: &str) -> AnyResult {
@@ -114,11 +167,20 @@ impl Workshop {
     }
 }
 
-/// A tool that examples in the shell need and that not every machine has.
-fn missing_tool(language: &str) -> Option<&'static str> {
-    let tools: &[&str] = if language == "sh" { &["curl", "jq"] } else { &[] };
-    let is_missing = |tool: &&&str| program(tool).arg("--version").stdout(Stdio::null()).status().is_err();
-    tools.iter().find(is_missing).copied()
+/// A project for examples that are about something else, and one of its columns.
+fn make_project(server: &Server, key: &str) -> AnyResult<(String, String)> {
+    let columns = json!([{ "templateId": "manual", "header": "Email" }]);
+    let answer = server.post(key, "/v4/projects", &json!({ "title": "Leads", "columns": columns }))?;
+    let text = |path: &str| answer.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    let ids = text("/project/id").zip(text("/project/columns/1/id"));
+    ids.ok_or_else(|| format!("the project was not made: {answer}").into())
+}
+
+/// A tool that examples need and that not every machine has.
+fn missing_tool(language: &str, needed: &'static str) -> Option<&'static str> {
+    let tools = if language == "sh" { [needed, "curl", "jq"] } else { [needed; 3] };
+    let is_missing = |tool: &&str| program(tool).arg("--version").stdout(Stdio::null()).status().is_err();
+    tools.into_iter().find(is_missing)
 }
 
 /// What a page has in a language, one block after the other.
@@ -146,10 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn the_guides_have_examples() {
-        for (guide, _) in GUIDES {
-            let page = fs::read_to_string(root().join("docs").join(format!("{guide}.md"))).unwrap();
-            assert!(!blocks(&page, "sh").is_empty(), "{guide}");
+    fn the_pages_have_examples() {
+        for page in PAGES {
+            assert!(!page.example("sh").unwrap().is_empty(), "{}", page.path);
         }
     }
 }

@@ -2,16 +2,17 @@
 
 #![expect(clippy::print_stdout, reason = "a command-line tool reports on standard output")]
 
+mod batch_peers;
 mod bench;
 mod browser;
 mod clients;
 mod document;
 mod examples;
 mod http;
-mod litellm;
 mod mcp;
 mod peers;
 mod process;
+mod python_peer;
 mod schemathesis;
 mod server;
 mod steps;

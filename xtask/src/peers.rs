@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::litellm::{KEY, Litellm};
 use crate::process::AnyResult;
+use crate::python_peer::{PeerProgram, PythonPeer};
 use crate::server::{self, Server};
+use crate::{batch_peers, tools};
 
+/// What callers of the proxy must show.
+const KEY: &str = "sk-test-1234";
 const RUN_LIMIT: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -110,7 +113,8 @@ const CASES: &[Case] = &[
 
 pub(crate) fn run() -> AnyResult {
     let binary = server::build()?;
-    let proxy = Litellm::start(CONFIG)?;
+    batch_peers::run(&binary)?;
+    let proxy = start_proxy()?;
     let mut server = start(&binary, &proxy)?;
     let outcome = fill(&server).and_then(|faults| {
         let faults = [faults, calls_wrong(&proxy.log())].concat();
@@ -131,7 +135,24 @@ pub(crate) fn run() -> AnyResult {
     Ok(())
 }
 
-fn start(binary: &Path, proxy: &Litellm) -> AnyResult<Server> {
+fn start_proxy() -> AnyResult<PythonPeer> {
+    PythonPeer::start(PeerProgram {
+        name: "litellm",
+        python: tools::python_of_peers("python")?,
+        lines: "from litellm import run_server\nrun_server()\n",
+        arguments: &["--config", "config.yaml", "--num_workers", "1"],
+        environment: &[
+            ("LITELLM_MASTER_KEY", KEY),
+            // It would fetch a list of prices.
+            ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
+            ("LITELLM_TELEMETRY", "False"),
+        ],
+        config: Some(("config.yaml", CONFIG)),
+        ready: "/health/liveliness",
+    })
+}
+
+fn start(binary: &Path, proxy: &PythonPeer) -> AnyResult<Server> {
     let url = proxy.url();
     let settings = [
         ("ROWMILL_OPENAI_BASE_URL", format!("{url}/v1")),

@@ -18,13 +18,14 @@ const LOG_BYTES_SHOWN: usize = 4_000;
 
 /// Builds the binary and says where it lies.
 pub(crate) fn build() -> AnyResult<PathBuf> {
-    // The whole workspace's features, as `cargo test --workspace` has them, so that little is built twice.
-    let arguments =
-        ["build", "--workspace", "--bin", "rowmill", "--message-format", "json-render-diagnostics"];
+    // With the features of all tests, as `cargo test --workspace` has them: otherwise tokio, and all that uses it, would be
+    // built a second time.
+    let arguments = ["build", "--workspace", "--all-targets", "--message-format", "json-render-diagnostics"];
     let messages = output(cargo().args(arguments))?;
     for message in Message::parse_stream(messages.as_bytes()) {
         if let Message::CompilerArtifact(artifact) = message?
             && artifact.target.name == "rowmill"
+            && !artifact.profile.test
             && let Some(executable) = artifact.executable
         {
             return Ok(executable.into_std_path_buf());
@@ -67,16 +68,23 @@ impl Server {
         format!("http://{}", self.address)
     }
 
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
     pub(crate) fn create_key(&self) -> AnyResult<String> {
         let arguments = ["key", "create", "--team", "default", "--name", "xtask", "--data-dir"];
-        let key = output(program(&self.binary).args(arguments).arg(self.folder.join("data")))?;
+        let key = output(program(&self.binary).args(arguments).arg(self.data_dir()))?;
         Ok(key.trim().to_owned())
     }
 
     /// The id of the only team there is.
     pub(crate) fn team_id(&self) -> AnyResult<String> {
-        let teams =
-            output(program(&self.binary).args(["team", "list", "--data-dir"]).arg(self.folder.join("data")))?;
+        let teams = output(program(&self.binary).args(["team", "list", "--data-dir"]).arg(self.data_dir()))?;
         let id = teams.split('"').find(|text| text.len() == 36 && text.contains('-'));
         id.map(str::to_owned).ok_or_else(|| format!("no team: {teams}").into())
     }

@@ -45,7 +45,7 @@ const STEPS: &[Step] = &[
     Step { name: "schemathesis", what: "the service keeps its document", run: |_| schemathesis::run() },
     Step { name: "clients", what: "generated clients work", run: |_| clients::test() },
     Step { name: "examples", what: "the examples of the guides run", run: |_| examples::run_all() },
-    Step { name: "peers", what: "AI columns against a real proxy of models", run: |_| peers::run() },
+    Step { name: "peers", what: "AI columns against servers that others wrote", run: |_| peers::run() },
     Step {
         name: "mcp",
         what: "agents: the official conformance suite and the inspector",

@@ -17,6 +17,11 @@ pub(crate) fn python_of_peers(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-peers", "requirements-peers.txt")?.join(program))
 }
 
+/// A program of the server that stands in for the batch APIs of providers. What it needs does not go with the other's.
+pub(crate) fn python_of_batches(program: &str) -> AnyResult<PathBuf> {
+    Ok(venv("venv-batches", "requirements-batches.txt")?.join(program))
+}
+
 /// Where the programs of clients in Python lie: their generator, and what they need.
 pub(crate) fn python_of_clients() -> AnyResult<PathBuf> {
     venv("venv-clients", "requirements-clients.txt")

@@ -1,6 +1,7 @@
 //! Filtered and sorted pages, beside databases asked the same and beside bare sorting.
 
 mod bulk;
+mod cliffs;
 mod data;
 mod yardsticks;
 
@@ -60,6 +61,8 @@ pub(crate) fn measure(
     views.ready_answers(goal(2.0), report)?;
     views.after_writes(effort, goal(5.0), report)?;
     views.many_at_once(effort, report)?;
+    views.many_views(effort, is_large, report)?;
+    views.four_first_questions(effort, report)?;
     views.memory(goal(120.0), report)?;
     drop(views);
     crate::folders::clear(&folder)?;
@@ -183,7 +186,7 @@ impl Views {
             let path = format!("{}?sorting={}", self.project.rows_path(), data::encoded(&sorting));
             self.rowmill.ask("GET", &path, "")?;
         }
-        let metrics = String::from_utf8(self.rowmill.ask("GET", "/metrics", "")?)?;
+        let metrics = self.rowmill.metrics()?;
         let line = metrics.lines().find_map(|line| line.strip_prefix("rowmill_query_memory_bytes "));
         let bytes: f64 = line.ok_or("the memory is not told")?.parse()?;
         #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 rows")]

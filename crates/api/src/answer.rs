@@ -1,7 +1,7 @@
 //! What an operation answers, and how it is rendered.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use serde::Serialize;
@@ -60,6 +60,15 @@ impl<T: Serialize> Answer<T> {
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
+    }
+
+    /// As a file: `disposition` says how a browser names it.
+    #[must_use]
+    pub fn as_download(self, disposition: &str) -> Self {
+        match HeaderValue::from_str(disposition) {
+            Ok(disposition) => self.with_header(CONTENT_DISPOSITION, disposition),
+            Err(_) => self,
+        }
     }
 
     /// With the tag of what it shows, or of what was written. The document must know of it:

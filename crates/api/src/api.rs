@@ -9,7 +9,6 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
-use metrics_exporter_prometheus::PrometheusHandle;
 use rowmill_app::SharedRates;
 use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::Limits;
@@ -24,6 +23,7 @@ use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Arrival, Cors, RequestId};
+use crate::measure::Metrics;
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::payload::Presence;
 use crate::pipeline::{self, BodyPlan, Plan, Shared};
@@ -153,6 +153,7 @@ impl<S: Service> Api<S> {
             answer_headers: definition.answer_headers,
             headers: definition.headers,
             may_be_unavailable: true,
+            needs_token: false,
             statuses: std::iter::once(definition.status).chain(definition.status_also).collect(),
             path_params,
             query_params,
@@ -203,7 +204,7 @@ pub struct Settings {
     /// Bytes of memory for requests in flight: bodies that are being read and parsed.
     pub request_memory_bytes: usize,
     /// What `GET /metrics` shows.
-    pub metrics: Option<PrometheusHandle>,
+    pub metrics: Option<Metrics>,
     /// Where nodes keep the rates together, if there may be others.
     pub shared_rates: Option<Arc<dyn SharedRates>>,
 }

@@ -62,6 +62,11 @@ pub enum Error {
          the operator set --public-url to the one that you use"
     )]
     ForeignHost { header: &'static str, value: String },
+    #[error(
+        "Metrics need the token that the operator set with --metrics-token, as a bearer token. Without that setting they \
+         are only for requests from the machine itself, and on the address of --admin-listen"
+    )]
+    MetricsToken,
     #[error("The session cookie is only accepted from Rowmill's own web app; send an API key instead")]
     CrossSite,
     #[error(
@@ -96,6 +101,7 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::NotAsDemanded => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
         Error::CrossSite | Error::ForeignHost { .. } => (StatusCode::FORBIDDEN, "cross_site"),
+        Error::MetricsToken => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
         Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
         Error::CannotWrite(error) => (StatusCode::SERVICE_UNAVAILABLE, app_verdict(error).1),
@@ -116,6 +122,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::LimitedToProjects => (StatusCode::FORBIDDEN, "limited_to_projects"),
         AppError::NotOperator => (StatusCode::FORBIDDEN, "not_operator"),
         AppError::ApiDisabled => (StatusCode::FORBIDDEN, "api_disabled"),
+        AppError::Copying => (StatusCode::FORBIDDEN, "project_copying"),
         AppError::NotFound(noun) | AppError::SomeNotFound { noun, .. } => {
             (StatusCode::NOT_FOUND, not_found_code(*noun))
         }

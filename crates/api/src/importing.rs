@@ -79,7 +79,7 @@ async fn take_csv(
     let head = incoming.head().await?;
     let mut skips_line = named_delimiter(head).is_some();
     let delimiter = delimiter.byte(head);
-    let mut reader = CsvReader::new(delimiter, importer.row_bytes_max());
+    let mut reader = CsvReader::new(delimiter, importer.row_bytes_max(), importer.limits.columns_max);
     let mut columns: Option<Vec<Option<ImportColumn>>> = None;
     let mut rows = Vec::new();
     let mut pieces = Pieces::default();

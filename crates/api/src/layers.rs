@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, HttpBody as _};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{Method, header};
@@ -23,6 +23,7 @@ use uuid::Uuid;
 use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
+use crate::request_log::{CalledBy, RequestLine, trace_id};
 use crate::trusted_proxies::TrustedProxies;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -110,12 +111,14 @@ pub(crate) fn wrap(router: Router, cors: &Cors, arrival: Arrival) -> Router {
 async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Next) -> Response {
     let id = sent_id(&request).unwrap_or_else(|| Arc::from((arrival.ids)().to_string()));
     let client = resolve_client(&arrival.trusted_proxies, &mut request);
-    let method = request.method().clone();
+    let method = method_name(request.method());
     let route = request
         .extensions()
         .get::<MatchedPath>()
         .map_or("unmatched".into(), |path| Arc::<str>::from(path.as_str()));
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+    let (called_by, trace_id) = (CalledBy::begin(&mut request), trace_id(&request));
+    let line = RequestLine { id, client, method, route, called_by, trace_id };
 
     let in_flight = InFlight::begin();
     let start = SystemClock.monotonic();
@@ -124,13 +127,14 @@ async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Nex
     drop(in_flight);
 
     if let Some(Panicked(message)) = response.extensions_mut().remove() {
-        response = Error::Panicked(message).respond(&id);
+        response = Error::Panicked(message).respond(&line.id);
     }
-    if let Ok(value) = HeaderValue::from_str(&id) {
+    if let Ok(value) = HeaderValue::from_str(&line.id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    record(&method, &route, &response, took, &id, client);
+    line.write(&response, took);
+    measure(&line, &response, took);
     response
 }
 
@@ -152,25 +156,11 @@ fn sent_id(request: &Request) -> Option<Arc<str>> {
     is_id.then(|| Arc::from(text))
 }
 
-/// The route and not the path: paths hold ids, and a webhook's is a secret.
-fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration, id: &str, client: IpAddr) {
-    let status = response.status().as_u16();
-    let milliseconds = (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0;
-    let bytes = response.body().size_hint().exact();
-    tracing::info!(
-        method = method_name(method),
-        route = &**route,
-        status,
-        milliseconds,
-        bytes,
-        %client,
-        request_id = id,
-        "request"
-    );
+fn measure(line: &RequestLine, response: &Response, took: Duration) {
     let labels = [
-        ("method", metrics::SharedString::const_str(method_name(method))),
-        ("route", metrics::SharedString::from(Arc::clone(route))),
-        ("status", metrics::SharedString::from(status.to_string())),
+        ("method", metrics::SharedString::const_str(line.method)),
+        ("route", metrics::SharedString::from(Arc::clone(&line.route))),
+        ("status", metrics::SharedString::from(response.status().as_u16().to_string())),
     ];
     metrics::counter!("rowmill_http_requests_total", &labels).increment(1);
     metrics::histogram!("rowmill_http_request_seconds", &labels).record(took);

@@ -73,6 +73,8 @@ pub(crate) struct Operation {
     pub headers: OwnHeaders,
     /// Whether it answers 503 while the server cannot serve.
     pub may_be_unavailable: bool,
+    /// Whether it can ask for a token that is not an API key.
+    pub needs_token: bool,
     pub path_params: Vec<Param>,
     pub query_params: Vec<Param>,
     pub body: Option<BodySpec>,
@@ -262,7 +264,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
     let is_webhook = operation.access == Access::Webhook;
     [
         (StatusCode::BAD_REQUEST, is_limited),
-        (StatusCode::UNAUTHORIZED, needs_key || is_webhook),
+        (StatusCode::UNAUTHORIZED, needs_key || is_webhook || operation.needs_token),
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
         // Only a repeated key is a conflict.

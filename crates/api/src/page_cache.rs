@@ -1,12 +1,11 @@
-//! A cache of rendered pages of rows, valid as long as nothing in their project changes.
+//! An LRU cache of rendered pages of rows, valid as long as nothing in their project changes.
 //!
 //! Tables are looked at more often than they change, and by several at once. Whether something changed is
 //! asked of the store each time, so an answer is never older than one that is made anew. A page is kept
 //! when it is asked for a second time: who reads a table from end to end drives nothing out.
 
-use std::collections::HashMap;
-
 use axum::body::Bytes;
+use hashlink::LinkedHashMap;
 use parking_lot::Mutex;
 use rowmill_app::{Start, StoredProject};
 use rowmill_model::ProjectId;
@@ -14,11 +13,8 @@ use rowmill_model::ProjectId;
 use crate::links::PageLinks;
 use crate::wire::row::Shown;
 
-/// Memory for all pages together. When it is full all are forgotten: those that are asked for often are
-/// soon back.
-const BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Larger pages are not kept: they would only drive out the others.
-const PAGE_BYTES_MAX: usize = BYTES_MAX / 16;
+/// A page that takes a larger part than this of the memory for all is not kept: it would only drive out the others.
+const PAGE_SHARE: usize = 16;
 /// What a name counts for, about.
 const KEY_BYTES: usize = 256;
 
@@ -32,12 +28,17 @@ pub(crate) struct PageKey {
     pub(crate) include_total: bool,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct PageCache(Mutex<CacheEntries>);
+#[derive(Debug)]
+pub(crate) struct PageCache {
+    /// Memory for all pages together.
+    bytes_max: usize,
+    entries: Mutex<CacheEntries>,
+}
 
 #[derive(Debug, Default)]
 struct CacheEntries {
-    by_key: HashMap<PageKey, CachedPage>,
+    /// The least recently used first.
+    by_key: LinkedHashMap<PageKey, CachedPage>,
     bytes: usize,
 }
 
@@ -67,27 +68,40 @@ impl CachedPage {
 }
 
 impl PageCache {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, entries: Mutex::default() }
+    }
+
     /// The answer, if the project has not changed since.
     pub(crate) fn get(&self, name: &PageKey, now: &StoredProject) -> Option<KeptPage> {
-        let pages = self.0.lock();
-        pages.by_key.get(name).filter(|cached| cached.is_of(now))?.page.clone()
+        let mut pages = self.entries.lock();
+        let page = pages.by_key.get(name).filter(|cached| cached.is_of(now));
+        let page = page.and_then(|cached| cached.page.clone());
+        if page.is_some() {
+            pages.by_key.to_back(name);
+        }
+        drop(pages);
+        let result = if page.is_some() { "hit" } else { "miss" };
+        metrics::counter!("rowmill_cache_lookups_total", "cache" => "pages", "result" => result).increment(1);
+        page
     }
 
     /// Notes an answer that was made from the project as it was `then`, or later.
     pub(crate) fn insert(&self, name: PageKey, then: &StoredProject, page: KeptPage) {
-        if page.answer.len() > PAGE_BYTES_MAX {
+        if page.answer.len() > self.bytes_max / PAGE_SHARE {
             return;
         }
-        let mut pages = self.0.lock();
+        let mut pages = self.entries.lock();
         let is_second = pages.by_key.get(&name).is_some_and(|cached| cached.is_of(then));
         let page = is_second.then_some(page);
         let cached = CachedPage { version: then.version, change_seq: then.change_seq, page };
-        if pages.bytes + cached.bytes() > BYTES_MAX {
-            *pages = CacheEntries::default();
-        }
         pages.bytes += cached.bytes();
         if let Some(old) = pages.by_key.insert(name, cached) {
             pages.bytes = pages.bytes.saturating_sub(old.bytes());
+        }
+        while pages.bytes > self.bytes_max {
+            let Some((_, oldest)) = pages.by_key.pop_front() else { break };
+            pages.bytes = pages.bytes.saturating_sub(oldest.bytes());
         }
     }
 }
@@ -101,6 +115,9 @@ mod tests {
 
     use super::*;
 
+    const BYTES_MAX: usize = 1 << 20;
+    const PAGE_BYTES_MAX: usize = BYTES_MAX / PAGE_SHARE;
+
     fn project(version: u64, change_seq: u64) -> StoredProject {
         let project = Project {
             id: ProjectId::from_uuid(Uuid::from_u128(1)),
@@ -113,6 +130,7 @@ mod tests {
             table: Table::new(),
             trash: rowmill_model::Trash::default(),
             hooks: Vec::new(),
+            copying: None,
             created_at_ms: 0,
             updated_at_ms: 0,
         };
@@ -131,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_page_is_kept_when_it_is_asked_for_again_and_nothing_changed() {
-        let pages = PageCache::default();
+        let pages = PageCache::new(BYTES_MAX);
         let page = kept("{}");
         pages.insert(name(0), &project(1, 1), page.clone());
         assert_eq!(pages.get(&name(0), &project(1, 1)), None);
@@ -144,15 +162,26 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let pages = PageCache::default();
+        let pages = PageCache::new(BYTES_MAX);
         let page = kept(vec![b' '; PAGE_BYTES_MAX]);
         for offset in 0..40 {
             pages.insert(name(offset), &project(1, 1), page.clone());
             pages.insert(name(offset), &project(1, 1), page.clone());
-            let cached = pages.0.lock();
+            let cached = pages.entries.lock();
             assert_eq!(cached.bytes, cached.by_key.values().map(CachedPage::bytes).sum::<usize>());
             assert!(cached.bytes <= BYTES_MAX);
         }
+        let is_kept = |offset| pages.get(&name(offset), &project(1, 1)).is_some();
+        assert!(
+            is_kept(39) && is_kept(30) && !is_kept(20),
+            "the least recently used are gone, and no others"
+        );
+        assert!(is_kept(30));
+        for offset in 40..50 {
+            pages.insert(name(offset), &project(1, 1), page.clone());
+            pages.insert(name(offset), &project(1, 1), page.clone());
+        }
+        assert!(is_kept(30) && !is_kept(31), "what is used stays");
         let larger = kept(vec![b' '; PAGE_BYTES_MAX + 1]);
         pages.insert(name(99), &project(1, 1), larger.clone());
         pages.insert(name(99), &project(1, 1), larger.clone());

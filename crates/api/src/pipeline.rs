@@ -31,6 +31,7 @@ use crate::payload::{Presence, not_json};
 use crate::query::QueryReader;
 use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
 use crate::repeats::{self, BodyHash, Turns};
+use crate::request_log::CalledBy;
 use crate::request_memory::{RequestMemory, Reservation};
 
 /// What an import holds of its file at a time.
@@ -270,6 +271,7 @@ pub(crate) async fn admit<S: Service>(
         let team = captured.get("teamId").and_then(Value::as_str).unwrap_or_default();
         let team = shared.state.webhook_team(team).await?;
         // By the id and not as it was spelled, so that another spelling is no other team.
+        CalledBy::note_team(&parts.extensions, team);
         let caller = Uuid::from_u128(team).to_string();
         count(standing, rate_limiters.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
         return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
@@ -285,6 +287,7 @@ pub(crate) async fn admit<S: Service>(
                 return Err(error);
             }
         };
+        CalledBy::note_team(&parts.extensions, team);
         let caller = Uuid::from_u128(team).to_string();
         count(standing, rate_limiters.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
         return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
@@ -303,7 +306,10 @@ pub(crate) async fn admit<S: Service>(
         }
     };
     let taken = match principal.rate_key() {
-        Some(RateKey { key, team }) => rate_limiters.key_and_team(key, team),
+        Some(rate_key @ RateKey { key, team }) => {
+            CalledBy::note_key(&parts.extensions, rate_key);
+            rate_limiters.key_and_team(key, team)
+        }
         None => rate_limiters.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),
     };
     count(standing, taken)?;

@@ -4,9 +4,10 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, format_guesses, hooks, import_jobs, imports, inbound_deliveries, keys,
-    outbound_webhooks, projects, providers, receive_hook, row, row_patches, rows, run_history, runs, secrets,
-    sessions, spending, spending_usage, team, trash, trials, usage, views, webhook, webhook_deliveries,
+    cells, columns, comparisons, copies, events, exports, find, format_guesses, groups, hooks, import_jobs,
+    imports, inbound_deliveries, keys, outbound_webhooks, projects, providers, receive_hook, row,
+    row_patches, rows, run_history, runs, secrets, sessions, spending, spending_usage, summary, team, trash,
+    trials, usage, views, webhook, webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -46,7 +47,11 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<import_jobs::GetImport>("/v4/projects/{projectId}/imports/{jobId}")
         .add::<import_jobs::CancelImport>("/v4/projects/{projectId}/imports/{jobId}")
         .add::<exports::ExportFile>("/v4/projects/{projectId}/export")
-        .add::<trials::TryOnRow>("/v4/projects/{projectId}/try");
+        .add::<summary::GetSummary>("/v4/projects/{projectId}/summary")
+        .add::<find::FindCell>("/v4/projects/{projectId}/find")
+        .add::<groups::GetGroups>("/v4/projects/{projectId}/groups")
+        .add::<trials::TryOnRow>("/v4/projects/{projectId}/try")
+        .add::<comparisons::CompareOnRows>("/v4/projects/{projectId}/compare");
     api.add::<trash::ListTrash>("/v4/projects/{projectId}/trash")
         .add::<trash::EmptyTrash>("/v4/projects/{projectId}/trash")
         .add::<trash::RestoreTrash>("/v4/projects/{projectId}/trash/restore")
@@ -54,6 +59,7 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<trash::EmptyProjectTrash>("/v4/trash")
         .add::<trash::RestoreProjects>("/v4/trash/restore");
     api.add::<projects::CreateSample>("/v4/projects/sample")
+        .add::<copies::DuplicateProject>("/v4/projects/{projectId}/duplicate")
         .add::<usage::GetUsage>("/v4/usage")
         .add::<format_guesses::GuessFormats>("/v4/formats/guess");
     api.add::<spending::GetSpending>("/v4/team/spending").add::<spending::SetSpending>("/v4/team/spending");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use rowmill_app::{App, Caller, IdempotencyKey};
+use rowmill_app::{App, Caller, IdempotencyKey, QueryMemory};
 use rowmill_fairness::Tenant;
 use rowmill_model::Scopes;
 use serde_json::{Map, Value};
@@ -16,6 +16,11 @@ use crate::event_frames::EventFrames;
 use crate::page_cache::PageCache;
 use crate::public_url::PublicUrl;
 use crate::site::cookie;
+
+/// Memory for rendered pages of rows, within bounds.
+const PAGE_MEMORY: QueryMemory = QueryMemory::Percent(1);
+const PAGE_BYTES_MIN: usize = 16 * 1024 * 1024;
+const PAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The service every endpoint is written for.
 #[derive(Debug, Clone)]
@@ -29,7 +34,8 @@ pub struct ApiState {
 impl ApiState {
     pub fn new(app: Arc<App>) -> Self {
         let frames = Arc::new(EventFrames::new(app.limits().event_bytes_max));
-        Self { app, pages: Arc::default(), frames, public_url: None }
+        let page_bytes = PAGE_MEMORY.bytes().clamp(PAGE_BYTES_MIN, PAGE_BYTES_MAX);
+        Self { app, pages: Arc::new(PageCache::new(page_bytes)), frames, public_url: None }
     }
 
     /// With the address people reach it by, where that is not the one requests tell.

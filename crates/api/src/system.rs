@@ -1,4 +1,4 @@
-//! The paths beside the API: the document, the pages that show it, health and metrics. No key, no limit.
+//! The paths beside the API: the document, the pages that show it, health and metrics. No API key, no limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use axum::http::{HeaderMap, Method, Response, StatusCode};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use metrics_exporter_prometheus::PrometheusHandle;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -23,10 +22,12 @@ use crate::docs;
 use crate::endpoint::{Access, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
 use crate::layers::{REQUEST_ID, RequestId};
+use crate::measure::Metrics;
 use crate::openapi::{AnswerSpec, Operation, Tag};
 use crate::schema::{Schemas, TypeSchema};
 
 const READY: &str = "/readyz";
+const METRICS: &str = "/metrics";
 const TAG: &str = "Server";
 
 /// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
@@ -102,10 +103,11 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             health,
         ),
         operation(
-            "/metrics",
+            METRICS,
             "getMetrics",
             "Get metrics",
-            "Metrics in the Prometheus text format.",
+            "Metrics in the Prometheus text format. Send the token that the operator set with `--metrics-token` as \
+             `Authorization: Bearer`. Without that setting metrics are for requests from the machine itself.",
             text("text/plain; version=0.0.4"),
             None,
         ),
@@ -132,6 +134,7 @@ fn operation(
         headers: OwnHeaders::default(),
         // Health and metrics are answered though connections are at their limit.
         may_be_unavailable: path == READY || !is_health(path),
+        needs_token: path == METRICS,
         method: Method::GET,
         repeats: Repeats::Freely,
         path: path.to_owned(),
@@ -150,7 +153,7 @@ fn operation(
     }
 }
 
-pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<PrometheusHandle>) -> Router {
+pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<Metrics>) -> Router {
     let json = Arc::new(Fixed::new("application/json", document.to_string(), None));
     let search = Arc::new(docs::Search::new(document));
     let mut router = Router::new()
@@ -170,7 +173,7 @@ fn found(search: &docs::Search, request: &Request) -> Response<Body> {
 
 /// Whether a path is answered though connections are at their limit.
 pub fn is_health(path: &str) -> bool {
-    matches!(path, "/healthz" | READY | "/metrics")
+    matches!(path, "/healthz" | READY | METRICS)
 }
 
 /// What everybody else is told then.
@@ -185,11 +188,11 @@ pub fn refused_connection(error: Error, request_id: &str) -> Response<Body> {
     response
 }
 
-pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<PrometheusHandle>) -> Router {
+pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<Metrics>) -> Router {
     Router::new()
         .route("/healthz", get(|request: Request| async move { healthy(&request) }))
         .route(READY, get(ready::<S>).with_state(state))
-        .route("/metrics", get(move || async move { measured(metrics.as_ref()) }))
+        .route(METRICS, get(move |request: Request| async move { measured(metrics.as_ref(), request).await }))
 }
 
 fn healthy(request: &Request) -> Response<Body> {
@@ -213,8 +216,14 @@ async fn ready<S: Service>(State(state): State<S>, request: Request) -> Response
     }
 }
 
-fn measured(metrics: Option<&PrometheusHandle>) -> Response<Body> {
-    let text = metrics.map(PrometheusHandle::render).unwrap_or_default();
+async fn measured(metrics: Option<&Metrics>, request: Request) -> Response<Body> {
+    let text = match metrics {
+        Some(metrics) if !metrics.access.admits(&request) => {
+            return Error::MetricsToken.respond(&RequestId::of(&request));
+        }
+        Some(metrics) => metrics.render().await,
+        None => String::new(),
+    };
     typed("text/plain; version=0.0.4", Body::from(text))
 }
 

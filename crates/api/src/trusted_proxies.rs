@@ -35,6 +35,11 @@ impl TrustedProxies {
         Ok(Self { ranges, has_warned: AtomicBool::new(false) })
     }
 
+    /// Whether somebody has said which there are, or that there is none.
+    pub fn is_set(&self) -> bool {
+        self.ranges.is_some()
+    }
+
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.ranges.iter().flatten().any(|range| range.contains(address))

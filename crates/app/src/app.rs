@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rowmill_clock::Clock;
+use rowmill_fairness::FairSemaphore;
 use rowmill_model::Limits;
 use rowmill_query::{Budget, Query};
 use rowmill_store::Store;
@@ -30,6 +31,10 @@ const KEEPS_DELETED_FOR: Duration = Duration::from_hours(30 * 24);
 /// For how long what inbound webhooks received is kept, unless the operator says otherwise.
 const KEEPS_RECEIVED_FOR: Duration = Duration::from_hours(7 * 24);
 
+/// Calls of comparisons at the same time: of all teams, and of one.
+const COMPARING_MAX: usize = 32;
+const COMPARING_EACH_MAX: usize = 8;
+
 /// Everything the use cases need.
 #[derive(Debug)]
 pub struct App {
@@ -48,6 +53,8 @@ pub struct App {
     pub(crate) keys: KeyCache,
     pub(crate) link: SignInLink,
     pub(crate) tester: Tester,
+    /// Calls of comparisons at the same time.
+    pub(crate) comparing: Arc<FairSemaphore>,
     pub(crate) credential_cache: CredentialCache,
     pub(crate) altering: tokio::sync::Mutex<()>,
     pub(crate) repeating: tokio::sync::Mutex<()>,
@@ -56,6 +63,8 @@ pub struct App {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) streams: Arc<Streams>,
     pub(crate) sequences: Arc<Sequences>,
+    /// One permit a copy whose rows this process copies.
+    pub(crate) copies: Arc<tokio::sync::Semaphore>,
     /// Told when this process has queued an import.
     pub(crate) import_queued: tokio::sync::Notify,
     is_stopping: AtomicBool,
@@ -83,6 +92,7 @@ impl App {
             streams: Streams::new(&limits),
             sequences,
             query,
+            copies: Arc::new(tokio::sync::Semaphore::new(limits.copies_max as usize)),
             store,
             limits,
             quotas: Quotas::default(),
@@ -95,6 +105,7 @@ impl App {
             keys: KeyCache::default(),
             link: SignInLink::default(),
             tester: Tester::default(),
+            comparing: FairSemaphore::new(COMPARING_MAX, COMPARING_EACH_MAX),
             credential_cache: CredentialCache::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),

@@ -150,7 +150,8 @@ impl App {
     /// A project the caller may change.
     pub(crate) async fn project_to_change(&self, caller: Caller, id: &str) -> Result<StoredProject> {
         caller.with_key()?;
-        self.project(caller, id).await
+        let stored = self.project(caller, id).await?;
+        if stored.project.copying.is_some() { Err(Error::Copying) } else { Ok(stored) }
     }
 
     pub(crate) async fn readable_project(&self, caller: Caller, id: &str) -> Result<StoredProject> {
@@ -158,6 +159,7 @@ impl App {
             Some(id) => self.store.project(id).await?,
             None => None,
         };
+        let found = self.without_lost_copy(found).await?;
         // Another team's project answers as one that does not exist.
         let limits = self.project_limits(caller).await?;
         let is_reached = |id: ProjectId| limits.as_ref().is_none_or(|limits| limits.allows_project(id));

@@ -62,6 +62,11 @@ impl Caller {
         if principal.is_limited { Err(Error::LimitedToProjects) } else { Ok(principal) }
     }
 
+    /// Whether a project that does not exist yet would be in reach of the caller.
+    pub fn reaches_new_projects(self) -> bool {
+        self.for_whole_team().is_ok()
+    }
+
     /// The holder of a key, which all but open reads need.
     pub(crate) fn with_key(self) -> Result<Principal> {
         match self {

@@ -18,6 +18,15 @@ pub struct Environment {
     ai_model: Option<String>,
 }
 
+/// What the variables say of a provider.
+#[derive(Debug, Clone)]
+pub struct ConfiguredProvider {
+    pub provider: &'static Provider,
+    pub has_key: bool,
+    /// Instead of its usual address.
+    pub base_url: Option<String>,
+}
+
 /// One provider's part.
 #[derive(Default)]
 pub(crate) struct OfProvider {
@@ -45,6 +54,20 @@ impl Environment {
         let names =
             providers.flat_map(|provider| [provider.api_key_variable(), provider.base_url_variable()]);
         names.chain([AI_MODEL.to_owned()]).collect()
+    }
+
+    /// The providers that the variables say something of, in the order of the catalogue.
+    pub fn configured(&self) -> Vec<ConfiguredProvider> {
+        let configured = PROVIDERS.iter().filter_map(|provider| {
+            let OfProvider { api_key, base_url } = self.providers.get(provider.id)?;
+            let is_set = api_key.is_some() || base_url.is_some();
+            is_set.then(|| ConfiguredProvider {
+                provider,
+                has_key: api_key.is_some(),
+                base_url: base_url.clone(),
+            })
+        });
+        configured.collect()
     }
 
     pub(crate) fn provider(&self, id: &str) -> Option<&OfProvider> {

@@ -44,6 +44,12 @@ pub enum Error {
     LimitedToProjects,
     #[error("API is not enabled for this project")]
     ApiDisabled,
+    /// Its rows are not all there yet.
+    #[error(
+        "This project is a copy whose rows are still being copied; wait until `copying` is gone from it, or delete it to \
+         cancel the copy"
+    )]
+    Copying,
     /// Only the team that runs the installation may.
     #[error("Only API keys of the first team of this installation can list and create teams")]
     NotOperator,
@@ -159,6 +165,19 @@ impl Error {
     pub(crate) fn into_limit(self) -> Self {
         match self {
             Self::Invalid { message, details } => Self::LimitExceeded { message, details },
+            other => other,
+        }
+    }
+
+    /// The same failure with other paths, for something inside what was sent.
+    #[must_use]
+    pub(crate) fn with_paths(self, place: impl Fn(String) -> String) -> Self {
+        let inside = |details: Vec<Offence>| -> Vec<Offence> {
+            details.into_iter().map(|Offence { path, message }| Offence::new(place(path), message)).collect()
+        };
+        match self {
+            Self::Invalid { details, .. } => Self::invalid(inside(details)),
+            Self::LimitExceeded { details, .. } => Self::invalid(inside(details)).into_limit(),
             other => other,
         }
     }

@@ -1,26 +1,26 @@
 //! What a run is likely to take: from the last cells of its columns, else from some of its rows.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rowmill_model::cell::Meta;
-use rowmill_model::column::{AiConfig, RateLimit};
+use rowmill_model::column::AiConfig;
 use rowmill_model::estimate::{BasisFrom, ColumnBasis, DollarRange, Estimate};
 use rowmill_model::filter::Operator;
+use rowmill_model::plan::Pick;
 use rowmill_model::prices::ModelPrice;
-use rowmill_model::pricing::model_price;
+use rowmill_model::pricing::{cost_today, model_price};
 use rowmill_model::row::RowView;
 use rowmill_model::{Amount, CellStatus, Column, ProjectId, SpendingSettings, Spent};
 use rowmill_query::Start;
-use rowmill_store::{PageStart, ProcessingStatus, Rows, StoredProject, StoredRow, Trigger};
+use rowmill_store::{PageStart, ProcessingStatus, Rows, StoredProject, StoredRow, Triggered};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::caller::Caller;
 use crate::error::Result;
+use crate::estimate_sum::{ColumnEstimate, count, sum};
 use crate::forecaster::Forecast;
+use crate::research_estimates::{ResearchCost, guess_research};
 use crate::rows::ListRows;
-use crate::runs::TriggerRows;
 use crate::tester::TrialCell;
 
 /// How many finished cells of a column are looked at.
@@ -54,16 +54,6 @@ struct Sample {
     milliseconds: Vec<f64>,
 }
 
-/// What one column's cells take together.
-struct ColumnEstimate {
-    basis: ColumnBasis,
-    input_tokens: f64,
-    output_tokens: f64,
-    credits: Option<f64>,
-    milliseconds: f64,
-    forecast: Forecast,
-}
-
 /// What all columns are judged by.
 struct Known {
     settings: SpendingSettings,
@@ -72,15 +62,14 @@ struct Known {
 }
 
 impl App {
-    /// What a run of these cells is likely to take; `None` if it has too many columns.
-    pub async fn estimate(
+    /// What a run of these cells is likely to take, which was rehearsed; `None` if it has too many columns.
+    pub(crate) async fn estimate(
         &self,
-        caller: Caller,
-        project: &str,
-        trigger: &TriggerRows,
+        stored: &StoredProject,
+        rows: &Rows,
+        pick: &Pick,
+        rehearsed: &Triggered,
     ) -> Result<Option<Estimate>> {
-        let stored = self.project_to_change(caller, project).await?;
-        let (rows, pick) = self.rows_to_run(&stored, trigger).await?;
         let is_meant = |column: &&Column| {
             column.kind.is_processed() && pick.slots.as_ref().is_none_or(|slots| slots.contains(&column.slot))
         };
@@ -94,25 +83,13 @@ impl App {
             status: self.store.processing_status(id).await?,
             edges: self.edge_rows(id).await?,
         };
-        let by = self.starter(caller, trigger.is_session).await?;
         let mut estimates = Vec::new();
         for column in columns {
-            let mut pick = pick.clone();
-            pick.slots = Some(vec![column.slot]);
-            let trigger = Trigger {
-                project: stored.project.id,
-                rows: rows.clone(),
-                pick,
-                limit: trigger.limit,
-                dry_run: true,
-                now_ms: self.clock.now_ms(),
-            };
-            let cells = self.store.start_run(trigger, by.clone()).await?.rows;
-            if cells > 0 {
-                estimates.push(self.estimate_column(&stored, column, cells, &rows, &known).await?);
+            if let Some(cells) = rehearsed.cells.get(&column.slot) {
+                estimates.push(self.estimate_column(stored, column, *cells, rows, &known).await?);
             }
         }
-        Ok(Some(sum(estimates)))
+        Ok(Some(Estimate { not_run: Some(rehearsed.left), ..sum(estimates) }))
     }
 
     async fn estimate_column(
@@ -132,8 +109,12 @@ impl App {
             None => Forecast::default(),
         };
         let price = forecast.model.as_deref().and_then(|model| model_price(settings, model));
-        let sample =
-            if has_run { self.last_cells(stored, column, price, edges).await? } else { Sample::default() };
+        let price = if column.is_in_batches() { price.map(ModelPrice::in_batches) } else { price };
+        let sample = if has_run {
+            self.last_cells(stored, column, (settings, price), edges).await?
+        } else {
+            Sample::default()
+        };
         let mut estimate = ColumnEstimate {
             basis: ColumnBasis {
                 column_id: column.id.to_string(),
@@ -143,20 +124,25 @@ impl App {
                 sample: sample.count,
                 model: price.and(forecast.model.clone()),
                 usd: None,
+                missing_credential: forecast.missing_credential.clone(),
             },
             input_tokens: total(&sample.input_tokens, cells),
             output_tokens: total(&sample.output_tokens, cells),
             credits: mean(&sample.credits).map(|each| each * count(cells)),
-            milliseconds: mean(&sample.milliseconds).unwrap_or(MILLISECONDS) * count(cells),
+            is_batch: column.is_in_batches(),
+            milliseconds: mean(&sample.milliseconds).unwrap_or(MILLISECONDS),
             forecast,
         };
         if let Some(usd) = DollarRange::of_sample(&sample.usd, cells) {
             (estimate.basis.from, estimate.basis.usd) = (BasisFrom::LastCells, Some(usd));
+        } else if estimate.forecast.missing_credential.is_some() {
+            // Nothing is paid without it, but it will be added, or the run is of no use.
+            estimate.basis.sample = 0;
         } else if estimate.forecast.providers.is_empty() {
             estimate.basis.from = BasisFrom::Free;
             estimate.basis.usd = Some(DollarRange::default());
         } else if let Some(config) = &column.ai_config {
-            self.guess_model(stored, column, config, rows, price, &mut estimate).await?;
+            self.guess_model(stored, column, config, rows, (settings, price), &mut estimate).await?;
         } else {
             guess_finders(settings, &mut estimate);
         }
@@ -181,12 +167,12 @@ impl App {
         &self,
         stored: &StoredProject,
         column: &Column,
-        price: Option<ModelPrice>,
+        prices: (&SpendingSettings, Option<ModelPrice>),
         edges: &[StoredRow],
     ) -> Result<Sample> {
         let near = last_of(stored, column, edges)?;
         if near.len() >= ENOUGH_CELLS {
-            return Ok(Sample::of(&near, price));
+            return Ok(Sample::of(&near, prices));
         }
         let finished = json!([{
             "columnId": column.id.as_str(),
@@ -203,7 +189,7 @@ impl App {
             include_total: false,
         };
         let page = self.list_rows(stored, list).await?;
-        Ok(Sample::of(&last_of(stored, column, &page.rows)?, price))
+        Ok(Sample::of(&last_of(stored, column, &page.rows)?, prices))
     }
 
     /// Where no cell has run: what would be sent for some rows, and what an answer usually has.
@@ -213,7 +199,7 @@ impl App {
         column: &Column,
         config: &AiConfig,
         rows: &Rows,
-        price: Option<ModelPrice>,
+        (settings, price): (&SpendingSettings, Option<ModelPrice>),
         estimate: &mut ColumnEstimate,
     ) -> Result<()> {
         let sizes = self.prompt_bytes(stored, column, rows).await?;
@@ -221,12 +207,17 @@ impl App {
         let usual = config.prompt.len() + config.system.as_ref().map_or(0, String::len);
         let bytes = mean(&sizes).unwrap_or_else(|| count(usual as u64)) + count(schema as u64);
         let input = bytes / BYTES_A_TOKEN + AROUND_TOKENS;
+        estimate.basis.sample = sizes.len() as u64;
+        if let Some(limits) = &config.research {
+            let each = guess_research(limits, settings, price, &estimate.forecast, input);
+            guess_of_research(estimate, &each);
+            return Ok(());
+        }
         let (least, likely, most) = OUTPUT_TOKENS;
         let most = config.max_tokens.map_or(most, f64::from);
         let (least, likely) = (least.min(most), likely.min(most));
         let cells = count(estimate.basis.cells);
         (estimate.input_tokens, estimate.output_tokens) = (input * cells, likely * cells);
-        estimate.basis.sample = sizes.len() as u64;
         if let Some(price) = price {
             // Counting bytes is right to about a fifth.
             let of = |input: f64, output: f64| price.dollars(input * cells, output * cells);
@@ -286,26 +277,33 @@ fn last_of(stored: &StoredProject, column: &Column, rows: &[StoredRow]) -> Resul
 }
 
 impl Sample {
-    fn of(cells: &[Meta], price: Option<ModelPrice>) -> Self {
+    fn of(cells: &[Meta], (settings, price): (&SpendingSettings, Option<ModelPrice>)) -> Self {
         let mut sample = Self::default();
         for meta in cells {
-            sample.add(&Spent::of(meta), meta.get("milliseconds").and_then(Value::as_f64), price);
+            let spent = Spent::of(meta);
+            sample.count += 1;
+            sample.input_tokens.push(count(spent.usage.input_tokens));
+            sample.output_tokens.push(count(spent.usage.output_tokens));
+            // The model may be another one by now: its price counts, unless the provider tells its own.
+            sample.usd.extend(cost_today(settings, price, meta));
+            sample.credits.extend(spent.credits.map(Amount::number));
+            sample.milliseconds.extend(meta.get("milliseconds").and_then(Value::as_f64));
         }
         sample
     }
+}
 
-    fn add(&mut self, spent: &Spent, milliseconds: Option<f64>, price: Option<ModelPrice>) {
-        self.count += 1;
-        let (input, output) = (count(spent.usage.input_tokens), count(spent.usage.output_tokens));
-        self.input_tokens.push(input);
-        self.output_tokens.push(output);
-        // The model may be another one by now: its price counts, unless the provider tells its own.
-        let by_price = price.filter(|_| input + output > 0.0).map(|price| price.dollars(input, output));
-        self.usd.extend(
-            spent.cost.map(Amount::number).or(by_price).or_else(|| spent.list_cost.map(Amount::number)),
-        );
-        self.credits.extend(spent.credits.map(Amount::number));
-        self.milliseconds.extend(milliseconds);
+/// Where no cell has been researched: what one usually takes within its limits.
+fn guess_of_research(estimate: &mut ColumnEstimate, each: &ResearchCost) {
+    let ResearchCost { usual, credits, usd } = *each;
+    let cells = count(estimate.basis.cells);
+    estimate.input_tokens = usual.input_tokens * cells;
+    estimate.output_tokens = usual.output_tokens * cells;
+    estimate.milliseconds = (usual.steps + usual.searches) * MILLISECONDS;
+    estimate.credits = estimate.credits.or(credits.map(|each| each * cells));
+    if let Some(usd) = usd {
+        estimate.basis.from = BasisFrom::SampledRows;
+        estimate.basis.usd = Some(usd.times(cells));
     }
 }
 
@@ -326,89 +324,10 @@ fn guess_finders(settings: &SpendingSettings, estimate: &mut ColumnEstimate) {
     }
 }
 
-fn sum(columns: Vec<ColumnEstimate>) -> Estimate {
-    let mut estimate = Estimate { usd: Some(DollarRange::default()), ..Estimate::default() };
-    let (mut input, mut output) = (0.0, 0.0);
-    let (mut by_limit, mut busy_seconds) = (BTreeMap::<String, f64>::new(), 0.0_f64);
-    for column in columns {
-        let ColumnEstimate { mut basis, input_tokens, output_tokens, credits, milliseconds, forecast } =
-            column;
-        basis.usd = basis.usd.map(DollarRange::rounded);
-        estimate.cells += basis.cells;
-        (input, output) = (input + input_tokens, output + output_tokens);
-        estimate.usd = estimate.usd.zip(basis.usd).map(|(sum, usd)| sum.plus(usd).rounded());
-        if let Some(credits) = credits {
-            estimate.credits = Some(estimate.credits.unwrap_or_default() + credits);
-        }
-        for limit in &forecast.limits {
-            let a_second = |rate: &RateLimit| f64::from(rate.requests) / f64::from(rate.per_seconds.max(1));
-            let slowest = limit.rates.iter().map(a_second).fold(f64::INFINITY, f64::min);
-            *by_limit.entry(limit.name.clone()).or_default() += count(basis.cells) / slowest.max(1e-9);
-        }
-        busy_seconds += milliseconds / 1e3 / count(forecast.at_once.max(1) as u64);
-        estimate.basis.push(basis);
-    }
-    estimate.input_tokens = whole(input);
-    estimate.output_tokens = whole(output);
-    estimate.seconds = whole(by_limit.into_values().fold(busy_seconds, f64::max).ceil());
-    estimate
-}
-
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / count(values.len() as u64))
 }
 
 fn total(values: &[f64], cells: u64) -> f64 {
     mean(values).unwrap_or_default() * count(cells)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn count(number: u64) -> f64 {
-    number as f64
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-fn whole(number: f64) -> u64 {
-    number.round() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn column(cells: u64, usd: Option<DollarRange>, rate: Option<(u32, u32)>) -> ColumnEstimate {
-        let limits = rate.map(|(requests, per_seconds)| crate::forecaster::ForecastLimit {
-            name: "one".to_owned(),
-            rates: vec![RateLimit { requests, per_seconds }],
-        });
-        let from = if usd.is_some() { BasisFrom::LastCells } else { BasisFrom::Unknown };
-        let header = String::new();
-        let basis =
-            ColumnBasis { column_id: String::new(), header, cells, from, sample: 1, model: None, usd };
-        let forecast = Forecast { limits: limits.into_iter().collect(), at_once: 10, ..Forecast::default() };
-        ColumnEstimate {
-            basis,
-            input_tokens: 1.0,
-            output_tokens: 2.0,
-            credits: None,
-            milliseconds: 1_000.0 * count(cells),
-            forecast,
-        }
-    }
-
-    #[test]
-    fn columns_are_added_up_and_share_what_limits_them() {
-        let usd = Some(DollarRange { low: 1.0, likely: 2.0, high: 3.0 });
-        let both = sum(vec![column(60, usd, Some((30, 60))), column(40, usd, Some((30, 60)))]);
-        assert_eq!((both.cells, both.usd.unwrap().likely), (100, 4.0));
-        assert_eq!(both.seconds, 200, "a hundred calls at one every two seconds");
-        assert_eq!(sum(vec![column(100, usd, None)]).seconds, 10, "ten at once, a second each");
-        assert_eq!(
-            sum(vec![column(1, usd, None), column(1, None, None)]).usd,
-            None,
-            "never less than it costs"
-        );
-        let nothing = sum(Vec::new());
-        assert_eq!((nothing.cells, nothing.usd.unwrap().high), (0, 0.0));
-    }
 }

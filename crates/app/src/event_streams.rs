@@ -48,6 +48,10 @@ impl Streams {
         })
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.lock().values().sum()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<TeamId, usize>> {
         self.open.lock()
     }

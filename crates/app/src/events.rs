@@ -61,6 +61,11 @@ pub struct Feed {
 }
 
 impl App {
+    /// How many event streams are open.
+    pub fn open_event_streams(&self) -> usize {
+        self.streams.count()
+    }
+
     /// The events of a project from now on, or from `after` on, where that is still known.
     pub async fn feed(self: &Arc<Self>, caller: Caller, project: &str, after: Option<u64>) -> Result<Feed> {
         let id = self.project(caller, project).await?.project.id;

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rowmill_model::hook::{HookHeader, OldAddress, is_secret_header};
 use rowmill_model::limits::HOOK_HEADERS_MAX;
-use rowmill_model::{ColumnType, Hook, HookId, Offence, ProjectId, Table, UnknownKeys};
+use rowmill_model::{ColumnType, Hook, HookId, Offence, ProjectId, Scopes, Table, UnknownKeys};
 use rowmill_store::StoredProject;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -32,6 +32,14 @@ pub struct HookChanges {
     pub match_case: Option<bool>,
     /// Names of headers to column ids or headers.
     pub headers: Option<BTreeMap<String, String>>,
+}
+
+impl HookChanges {
+    /// A hook does for strangers what its maker may do: only who may change the table lets them add columns.
+    fn check_scopes(&self, caller: Caller) -> Result<()> {
+        let adds_columns = self.unknown_keys == Some(UnknownKeys::AddColumns);
+        caller.needs(if adds_columns { Scopes::SCHEMA } else { Scopes::NONE })
+    }
 }
 
 /// A hook with the secret of its address, which is shown once.
@@ -66,6 +74,7 @@ impl App {
 
     pub async fn create_hook(&self, caller: Caller, project: &str, new: HookChanges) -> Result<NewHook> {
         caller.for_whole_team()?;
+        new.check_scopes(caller)?;
         let now_ms = self.clock.now_ms();
         let secret = new_secret()?;
         let id = HookId::from_uuid(uuid(now_ms)?);
@@ -106,6 +115,7 @@ impl App {
         id: &str,
         changes: HookChanges,
     ) -> Result<(ProjectId, Hook)> {
+        changes.check_scopes(caller)?;
         self.alter_hook(caller, project, id, |hook, table| apply(hook, &changes, table)).await
     }
 

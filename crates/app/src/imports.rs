@@ -150,7 +150,10 @@ impl App {
         let stored = self.project_to_change(import.caller, &import.project).await?;
         let mut taken: HashSet<ColumnId> =
             import.targets.values().flatten().map(|column| column.id.clone()).collect();
-        taken.extend(import.options.mapping.values().flatten().map(|id| ColumnId::new(id.clone())));
+        // A field that the file does not have keeps no column from others.
+        let is_there = |name: &str| !side_by_side || fields.iter().any(|field| field.name == name);
+        let mapped = import.options.mapping.iter().filter(|(name, _)| is_there(name));
+        taken.extend(mapped.filter_map(|(_, id)| id.clone()).map(ColumnId::new));
         let mut missing = Vec::new();
         for field in new {
             let table = &stored.project.table;

@@ -130,6 +130,8 @@ impl App {
         let in_a_day = now_ms.saturating_add(millis(ROTATION));
         let old_expires_at_ms = old_expires_at_ms.unwrap_or(in_a_day);
         if self.store.rotate_key(old.id, old_expires_at_ms, new_key.key.clone()).await? {
+            // It may have ended just now.
+            self.keys.forget(&old.hash);
             Ok(new_key)
         } else {
             Err(Error::NotFound(Noun::Key))
@@ -272,6 +274,10 @@ fn read_ranges(texts: &[String], offences: &mut Vec<Offence>) -> Vec<AddressRang
     let mut ranges = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         match AddressRange::parse(text.trim()) {
+            Some(range) if range.is_beyond_mapped() => offences.push(Offence::new(
+                format!("allowFrom[{index}]"),
+                "goes beyond the IPv4 addresses; write a range of them such as 10.0.0.0/8",
+            )),
             Some(range) => ranges.push(range),
             None => offences.push(Offence::new(
                 format!("allowFrom[{index}]"),

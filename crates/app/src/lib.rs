@@ -8,12 +8,17 @@ mod auth;
 mod blocking;
 mod caller;
 mod columns;
+mod comparison_judge;
+mod comparison_run;
+mod comparisons;
+mod copies;
 mod correcting;
 mod credential_cache;
 mod credential_checks;
 mod credentials;
 mod environment;
 mod error;
+mod estimate_sum;
 mod estimates;
 mod event_hub;
 mod event_rows;
@@ -36,9 +41,11 @@ mod projects;
 mod providers;
 mod quota_check;
 mod quotas;
+mod rate_waits;
 mod received;
 mod received_log;
 mod receiving;
+mod research_estimates;
 mod rows;
 mod run_history;
 mod runs;
@@ -50,6 +57,8 @@ mod sessions;
 mod sign_in_link;
 mod signing_secrets;
 mod spending;
+mod spending_sweep;
+mod summaries;
 mod teams;
 mod tester;
 mod trash;
@@ -62,7 +71,10 @@ mod webhook;
 mod webhook_deliveries;
 mod webhook_secrets;
 
-pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
+pub use rowmill_query::{
+    Budget as QueryMemory, Cursor, Find, FindDirection, FindFrom, FoundCell, Group, GroupBy, GroupTally,
+    Groups, Page, Rest, SLICE_BYTES, Selection, Start, Summaries,
+};
 pub use rowmill_store::received::{
     ReceivedHead, ReceivedOutcome, ReceivedRecord, ReceivedSource, ReceivedStatus,
 };
@@ -73,6 +85,7 @@ pub use rowmill_store::{
     TrashedRow, shared_rates,
 };
 
+pub use rowmill_store::batches::{Batch, BatchState};
 pub use rowmill_store::spending::CapStanding;
 
 pub use crate::app::App;
@@ -80,9 +93,15 @@ pub use crate::auth::Secret;
 pub use crate::blocking::off_async;
 pub use crate::caller::{Caller, Principal};
 pub use crate::columns::{ColumnChanged, ColumnDeleted};
+pub use crate::comparison_judge::JudgeModel;
+pub use crate::comparison_run::{ComparedCell, ComparedOutcome};
+pub use crate::comparisons::{
+    CompareColumn, ComparedRow, ComparedVariant, Comparison, Expected, NewVariant, SampleRows,
+};
+pub use crate::copies::CopyRequest;
 pub use crate::correcting::Correcting;
 pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unopened};
-pub use crate::environment::Environment;
+pub use crate::environment::{ConfiguredProvider, Environment};
 pub use crate::error::{Error, Noun, Result};
 pub use crate::event_rows::{ChangedRowsRead, RowsChanged, RowsKey};
 pub use crate::events::{Event, Feed};
@@ -101,6 +120,7 @@ pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookCha
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;
+pub use crate::rate_waits::RateWait;
 pub use crate::received::ReceivedPage;
 pub use crate::receiving::{HookDelivery, HookReceived};
 pub use crate::rows::fields::{Fields, FieldsRead, Text};
@@ -112,6 +132,7 @@ pub use crate::runs::{StopRows, TriggerMode, TriggerRows, TriggeredRows};
 pub use crate::secrets::SecretState;
 pub use crate::sessions::{SESSION_DAYS, session_name};
 pub use crate::spending::{SpendLimit, Spending, SpendingChanges, UsageLine};
+pub use crate::summaries::{RowsOf, TextFound};
 pub use crate::teams::NewKey;
 pub use crate::tester::{Trial, TrialCell, TrialOutcome};
 pub use crate::trash::{ItemsRestored, KeyNames, ProjectTrashListed, RestoreItems, TrashListed};

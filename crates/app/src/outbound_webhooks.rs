@@ -1,11 +1,13 @@
 //! Outbound webhooks: set up, changed, tested, and what became of their deliveries.
 
+use std::collections::BTreeSet;
+
 use rowmill_model::limits::{WEBHOOK_DESCRIPTION_CHARS_MAX, WEBHOOK_FILTER_IDS_MAX, WEBHOOK_URL_CHARS_MAX};
 use rowmill_model::webhook::{Disabled, DisabledReason, OldSecret, TEST_EVENT};
 use rowmill_model::{ColumnId, EventType, Offence, ProjectId, TeamId, Webhook, WebhookId};
-use rowmill_store::StoreError;
 use rowmill_store::changes::timestamp;
 use rowmill_store::webhooks::{NewDelivery, TeamWebhooks, WebhooksSave};
+use rowmill_store::{ProjectPage, StoreError};
 use serde_json::json;
 use url::Url;
 
@@ -238,6 +240,7 @@ impl App {
         if !offences.is_empty() {
             return Err(Error::invalid(offences));
         }
+        let is_filter_changed = project_ids.is_some() || column_ids.is_some();
         if let Some(project_ids) = project_ids {
             webhook.project_ids = match project_ids {
                 Some(ids) => Some(self.webhook_projects(team, &ids).await?),
@@ -245,13 +248,15 @@ impl App {
             };
         }
         if let Some(column_ids) = column_ids {
-            let ids = column_ids.map(|ids| ids.into_iter().map(ColumnId::new).collect::<Vec<_>>());
-            if let (Some(ids), Some(projects)) = (&ids, &webhook.project_ids) {
-                self.check_webhook_columns(projects, ids).await?;
-            }
-            webhook.column_ids = ids;
+            webhook.column_ids = column_ids.map(|ids| ids.into_iter().map(ColumnId::new).collect());
         }
-        Ok(())
+        // A column that was deleted since does not stand in the way of other changes.
+        match &webhook.column_ids {
+            Some(ids) if is_filter_changed => {
+                self.check_webhook_columns(team, webhook.project_ids.as_deref(), ids).await
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The team's projects with these ids.
@@ -272,19 +277,32 @@ impl App {
         if unknown.is_empty() { Ok(known) } else { Err(Error::invalid(unknown)) }
     }
 
-    /// Each column must be in one of the projects.
-    async fn check_webhook_columns(&self, projects: &[ProjectId], ids: &[ColumnId]) -> Result<()> {
-        let mut known: Vec<ColumnId> = Vec::new();
-        for project in projects {
-            let stored = self.store.project(*project).await?;
-            let columns = stored.iter().flat_map(|stored| &stored.project.table.columns);
-            known.extend(columns.map(|column| column.id.clone()));
-        }
-        let unknown = |(_, id): &(usize, &ColumnId)| !known.contains(id);
-        let offence = |(index, _)| {
-            Offence::new(format!("columnIds[{index}]"), "names no column of the projects in projectIds")
+    /// Each column must be in one of the projects, or of the team's, if none are named.
+    async fn check_webhook_columns(
+        &self,
+        team: TeamId,
+        projects: Option<&[ProjectId]>,
+        ids: &[ColumnId],
+    ) -> Result<()> {
+        let (projects, words) = if let Some(projects) = projects {
+            (projects.to_vec(), "names no column of the projects in projectIds")
+        } else {
+            let all = self.store.projects(team, None, ProjectPage::ALL).await?;
+            (all.into_iter().map(|summary| summary.id).collect(), "names no column of this team's projects")
         };
-        let details: Vec<Offence> = ids.iter().enumerate().filter(unknown).map(offence).collect();
+        let mut unknown: BTreeSet<&ColumnId> = ids.iter().collect();
+        for project in projects {
+            if unknown.is_empty() {
+                return Ok(());
+            }
+            let stored = self.store.project(project).await?;
+            for column in stored.iter().flat_map(|stored| &stored.project.table.columns) {
+                unknown.remove(&column.id);
+            }
+        }
+        let offence = |(index, _)| Offence::new(format!("columnIds[{index}]"), words);
+        let details: Vec<Offence> =
+            ids.iter().enumerate().filter(|(_, id)| unknown.contains(id)).map(offence).collect();
         if details.is_empty() { Ok(()) } else { Err(Error::invalid(details)) }
     }
 }

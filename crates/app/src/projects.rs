@@ -168,6 +168,7 @@ impl App {
             table,
             trash: rowmill_model::Trash::default(),
             hooks: Vec::new(),
+            copying: None,
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };
@@ -223,7 +224,9 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<()> {
         for _ in 0..ATTEMPTS_MAX {
-            let stored = self.project_to_change(caller, id).await?;
+            // One that is being copied can be deleted: that cancels the copy.
+            caller.with_key()?;
+            let stored = self.project(caller, id).await?;
             guards::check(guard, &stored)?;
             let StoredProject { version, row_count, .. } = stored;
             let seen = guard.map(|_| SeenProject { version, row_count });
@@ -272,6 +275,9 @@ impl App {
         let _turn = self.altering.lock().await;
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.readable_project(caller, id).await?;
+            if stored.project.copying.is_some() {
+                return Err(Error::Copying);
+            }
             let Change { mut project, views, subject, fixes, row_count } = decide(&stored)?;
             if once.is_none() && project == *stored.project && views == *stored.views {
                 let saved = SavedProject { project, views, subject, fixes };

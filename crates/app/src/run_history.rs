@@ -8,6 +8,7 @@ use rowmill_store::{ENDED_RUNS_KEPT_MS, ProcessingStatus, StoredProject};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
+use crate::rate_waits::RateWait;
 
 /// A run, present or past.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Run {
     pub tally: RunTally,
     /// What it was estimated to take, if that was asked for.
     pub estimate: Option<Estimate>,
+    /// The rate limit that holds it back most, if one does and one run was asked for.
+    pub rate_wait: Option<RateWait>,
 }
 
 /// Some of a project's runs, newest first.
@@ -84,7 +87,14 @@ impl App {
         let stored = self.project(caller, project).await?;
         let wanted = RunId::parse(id).ok_or(Error::NotFound(Noun::Run))?;
         let page = self.runs_before(caller, &stored, wanted.0.saturating_add(1), 1).await?;
-        page.runs.into_iter().find(|run| run.id == wanted).ok_or(Error::NotFound(Noun::Run))
+        let found = page.runs.into_iter().find(|run| run.id == wanted);
+        let mut run = found.ok_or(Error::NotFound(Noun::Run))?;
+        if run.ended_at_ms.is_none()
+            && let Some(status) = self.store.processing_status(stored.project.id).await?
+        {
+            run.rate_wait = self.rate_wait(&status).await;
+        }
+        Ok(run)
     }
 }
 
@@ -110,6 +120,7 @@ impl From<EndedRun> for Run {
             pending: 0,
             tally,
             estimate: None,
+            rate_wait: None,
         }
     }
 }
@@ -127,5 +138,6 @@ fn present(status: &ProcessingStatus) -> Option<Run> {
         pending: tally.pending(),
         tally: tally.run(),
         estimate: None,
+        rate_wait: None,
     })
 }

@@ -110,27 +110,30 @@ impl App {
             let stored = self.project_to_change(caller, project).await?;
             let (rows, pick) = self.rows_to_run(&stored, &trigger).await?;
             let by = self.starter(caller, trigger.is_session).await?;
-            // Before anything is queued: what is queued would not run once more.
-            let is_dry = trigger.mode == TriggerMode::DryRun;
-            let estimate = match trigger.mode {
-                TriggerMode::Run => None,
-                TriggerMode::EstimatedRun | TriggerMode::DryRun => {
-                    self.estimate(caller, project, &trigger).await?
-                }
-            };
-            let limit = trigger.spend_limit.filter(|_| !is_dry);
-            if let Some(limit) = limit {
-                self.cap_run(&stored, limit, None).await?;
-            }
             let start = Trigger {
                 project: stored.project.id,
                 rows,
                 pick,
                 limit: trigger.limit,
-                dry_run: is_dry,
+                dry_run: false,
                 now_ms: self.clock.now_ms(),
             };
-            let Triggered { rows, run } = self.store.start_run(start, by).await?;
+            let mut estimate = None;
+            if trigger.mode != TriggerMode::Run {
+                // Before anything is queued: what is queued would not run once more.
+                let rehearsal = Trigger { dry_run: true, ..start.clone() };
+                let rehearsed = self.store.start_run(rehearsal, by.clone()).await?;
+                estimate = self.estimate(&stored, &start.rows, &start.pick, &rehearsed).await?;
+                if trigger.mode == TriggerMode::DryRun {
+                    return Ok(KeptTrigger::Estimated(rehearsed.rows, None, Box::new(estimate)));
+                }
+            }
+            let limit = trigger.spend_limit;
+            if let Some(limit) = limit {
+                self.cap_run(&stored, limit, None).await?;
+            }
+            let start = Trigger { now_ms: self.clock.now_ms(), ..start };
+            let Triggered { rows, run, .. } = self.store.start_run(start, by).await?;
             if let Some(run) = run {
                 if let Some(limit) = limit {
                     self.cap_run(&stored, limit, Some(run)).await?;
@@ -211,7 +214,9 @@ impl App {
     /// The processing status of a project.
     pub async fn standing(&self, caller: Caller, project: &str) -> Result<ProcessingStatus> {
         let stored = self.project(caller, project).await?;
-        self.store.processing_status(stored.project.id).await?.ok_or(Error::NotFound(Noun::Project))
+        let id = stored.project.id;
+        let status = self.store.processing_status(id).await?.ok_or(Error::NotFound(Noun::Project))?;
+        Ok(ProcessingStatus { batches: self.store.batches(Some(id)).await?, ..status })
     }
 
     /// Does `work`, unless its request was carried out before: then its outcome is given again.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rowmill_model::estimate::Estimate;
 use rowmill_model::prices::{ModelPrice, ProviderPrice};
+use rowmill_model::spending::COMPARISONS;
 use rowmill_model::{Amount, Cap, ColumnId, Offence, ProjectId, RunId, SpendingSettings, Spent, TeamId};
 use rowmill_store::spending::{CapStanding, LedgerEntry, LedgerLine, RunCap, TeamSpending};
 use rowmill_store::{StoreError, StoredProject};
@@ -101,13 +102,18 @@ impl App {
                 Entry::Vacant(entry) => entry.insert(self.store.project(project).await?),
             };
             let stored = stored.as_ref();
-            let LedgerEntry { day, column, provider, person, spent } = entry;
-            let header = stored.and_then(|stored| stored.project.table.by_id(column.as_str()));
+            let LedgerEntry { day, column, provider, person, spent, tries: _ } = entry;
+            let header = match column.as_str() {
+                COMPARISONS => Some("Comparisons of prompts".to_owned()),
+                id => stored
+                    .and_then(|stored| stored.project.table.by_id(id))
+                    .map(|column| column.header.clone()),
+            };
             lines.push(UsageLine {
                 day,
                 project,
                 title: stored.map(|stored| stored.project.title.clone()),
-                header: header.map(|column| column.header.clone()),
+                header,
                 column,
                 provider,
                 person,

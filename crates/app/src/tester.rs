@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rowmill_model::provider::Provider;
@@ -18,6 +19,9 @@ pub trait Trial: fmt::Debug + Send + Sync + 'static {
 
     /// Runs a cell once. Nothing of it is stored.
     async fn run(&self, cell: &TrialCell) -> TrialOutcome;
+
+    /// Runs a cell for so long at most. Where a rate limit is reached, it waits for its turn.
+    async fn run_within(&self, cell: &TrialCell, time: Duration) -> TrialOutcome;
 
     /// Whom a column asks, and how fast it may.
     async fn forecast(&self, project: &Project, column: &Column) -> Forecast;

@@ -8,6 +8,7 @@ use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input
 use rowmill_model::pricing::note_list_cost;
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
+use rowmill_model::template::Catalogue;
 use rowmill_model::{CellError, Column, ColumnType, Offence, Project, RowId, Value as CellValue};
 use rowmill_store::StoredRow;
 use serde_json::{Map, Value};
@@ -40,6 +41,14 @@ pub struct Tried {
     pub fixes: Vec<String>,
 }
 
+/// A column to try, in a project that has it.
+#[derive(Debug, Clone)]
+pub(crate) struct TrialColumn {
+    pub(crate) project: Arc<Project>,
+    pub(crate) column: Arc<Column>,
+    pub(crate) fixes: Vec<String>,
+}
+
 /// The result of a credential test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderTest {
@@ -54,36 +63,49 @@ impl App {
         self.tester.set(trial);
     }
 
-    fn trial(&self) -> Result<&dyn Trial> {
+    pub(crate) fn trial(&self) -> Result<&dyn Trial> {
         self.tester.get().ok_or_else(|| Error::Internal("this process cannot make outside calls".into()))
     }
 
     /// Runs a column on one row without keeping anything.
     pub async fn try_column(&self, caller: Caller, project: &str, request: TryColumn) -> Result<Tried> {
-        let TryColumn { row_id, mut column, column_id: edited, dry_run, correcting } = request;
+        let TryColumn { row_id, column, column_id: edited, dry_run, correcting } = request;
         let stored = self.project_to_change(caller, project).await?;
         let id = RowId::parse(&row_id).ok_or(Error::NotFound(Noun::Row))?;
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
-        self.check_size("column", &column)?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
-        let table = &stored.project.table;
-        let corrected = match &edited {
+        let TrialColumn { project, column, fixes } = self
+            .trial_column(&stored.project, column, edited.as_deref(), &catalogue, correcting)
+            .map_err(|error| error.with_paths(|path| in_column(&path)))?;
+        let (resolved, outcome) = self.try_cell(project, column, &row, dry_run).await?;
+        Ok(Tried { resolved, outcome, fixes })
+    }
+
+    /// The project as it would be with this column in it, or with this change to a column.
+    pub(crate) fn trial_column(
+        &self,
+        project: &Project,
+        mut column: Map<String, Value>,
+        edited: Option<&str>,
+        catalogue: &Catalogue,
+        correcting: Correcting,
+    ) -> Result<TrialColumn> {
+        self.check_size("", &column)?;
+        let table = &project.table;
+        let corrected = match edited {
             Some(name) => {
                 let edited = table.named(name).ok_or(Error::NotFound(Noun::Column))?;
                 column.remove("templateId");
-                corrections::patch(table, edited.id.as_str(), &column, &catalogue, &self.limits)
+                corrections::patch(table, edited.id.as_str(), &column, catalogue, &self.limits)
             }
-            None => corrections::create(table, &column, column_id()?, &catalogue, &self.limits),
+            None => corrections::create(table, &column, column_id()?, catalogue, &self.limits),
         };
-        let Corrected { table, column, fixes, .. } = allowed(corrected, correcting).map_err(|offences| {
-            let within = |Offence { path, message }| Offence::new(join(&path), message);
-            Error::invalid(offences.into_iter().map(within).collect())
-        })?;
-        let project = Arc::new(Project { table, ..(*stored.project).clone() });
+        let Corrected { table, column, fixes, .. } =
+            allowed(corrected, correcting).map_err(Error::invalid)?;
+        let project = Arc::new(Project { table, ..project.clone() });
         let column = project.table.by_id(column.as_str()).ok_or(Error::NotFound(Noun::Column))?;
         let column = Arc::new(column.clone());
-        let (resolved, outcome) = self.try_cell(project, column, &row, dry_run).await?;
-        Ok(Tried { resolved, outcome, fixes })
+        Ok(TrialColumn { project, column, fixes })
     }
 
     async fn try_cell(
@@ -132,7 +154,12 @@ impl App {
     }
 
     /// Why a run would pass over the cell: an input that is empty, or the condition.
-    fn would_skip(&self, project: &Project, column: &Column, row: &RowView<'_>) -> Option<CellError> {
+    pub(crate) fn would_skip(
+        &self,
+        project: &Project,
+        column: &Column,
+        row: &RowView<'_>,
+    ) -> Option<CellError> {
         let required = column.dependencies.iter().filter(|dependency| dependency.required);
         for dependency in required {
             let Some(input) = project.table.by_id(dependency.column_id.as_str()) else { continue };
@@ -163,6 +190,6 @@ impl App {
     }
 }
 
-fn join(path: &str) -> String {
+pub(crate) fn in_column(path: &str) -> String {
     if path.is_empty() { "column".to_owned() } else { format!("column.{path}") }
 }

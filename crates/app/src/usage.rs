@@ -5,7 +5,7 @@ use rowmill_store::ProjectPage;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What one project holds.
 #[derive(Debug, Clone)]
@@ -18,9 +18,14 @@ pub struct ProjectUsage {
 }
 
 impl App {
-    /// What the values of the team's rows take, in bytes.
-    pub async fn stored_bytes(&self, caller: Caller) -> Result<u64> {
-        self.team_bytes(caller.with_key()?.team).await
+    /// What the values of the team's rows take, in bytes. Nobody counts it by project, so a key that is limited to some is
+    /// not told.
+    pub async fn stored_bytes(&self, caller: Caller) -> Result<Option<u64>> {
+        match caller.for_whole_team() {
+            Ok(principal) => self.team_bytes(principal.team).await.map(Some),
+            Err(Error::LimitedToProjects) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The team's projects, newest first. The counts are kept, so that this does not depend on the rows.

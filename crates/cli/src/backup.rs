@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount};
+use rowmill_client::notice;
 use rowmill_clock::{Clock as _, SystemClock};
 
 use crate::backup_folder::{self, Backup, KeyChoice, NOT_FOR_POSTGRES};
@@ -41,7 +42,7 @@ pub(crate) async fn run(args: BackupArgs) -> Result<(), Box<dyn Error>> {
     }
     .map_err(|error| -> Box<dyn Error> { error })?;
     let content = &backup.content;
-    eprintln!(
+    notice!(
         "Backed up and verified: {} projects, {} rows, {}, in {:.1} s.",
         HumanCount(content.projects),
         HumanCount(content.rows),
@@ -49,11 +50,9 @@ pub(crate) async fn run(args: BackupArgs) -> Result<(), Box<dyn Error>> {
         started.elapsed().as_secs_f64()
     );
     if !content.adds_up {
-        eprintln!(
-            "The counters do not match the rows, in the database as in the backup. Run `rowmill check`."
-        );
+        notice!("The counters do not match the rows, in the database as in the backup. Run `rowmill check`.");
     }
-    eprintln!("{}", told_of_key(&backup, key, &data_dir));
+    notice!("{}", told_of_key(&backup, key, &data_dir));
     writeln!(std::io::stdout(), "{}", backup.path.display())?;
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::HumanCount;
 use parking_lot::Mutex;
+use rowmill_client::notice;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_store::StoreError;
 use rowmill_store::check::{Problem, ProblemKind, Report};
@@ -63,7 +64,7 @@ async fn accept(store: &StoreArgs, is_backup: bool) -> Result<(), Box<dyn Error>
     }
     let data_dir = store.data_dir.clone();
     let pages = tokio::task::spawn_blocking(move || accept_checksums(&data_dir)).await??;
-    eprintln!("Made the checksums of {} pages anew.", HumanCount(pages));
+    notice!("Made the checksums of {} pages anew.", HumanCount(pages));
     Ok(())
 }
 
@@ -83,7 +84,7 @@ async fn checked(inspector: &dyn Inspect) -> Result<Report, StoreError> {
     let tell = |rows| {
         let mut said = said.lock();
         if said.elapsed() >= LINE_EVERY {
-            eprintln!("Checking: {} rows", HumanCount(rows));
+            notice!("Checking: {} rows", HumanCount(rows));
             *said = SystemClock.monotonic();
         }
     };

@@ -10,6 +10,8 @@ use crate::backup::BackupArgs;
 use crate::check::CheckArgs;
 use crate::commands::{OpenapiArgs, TeamCommand};
 use crate::config::Serve;
+use crate::doctor::DoctorArgs;
+use crate::health::HealthArgs;
 use crate::keys::KeyCommand;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::moving::MoveArgs;
@@ -53,6 +55,12 @@ pub(crate) enum Command {
     /// Check the database or a backup: read every row, count again what is counted, compare the indexes. Works while the
     /// server runs. The exit status is 1 if there are problems.
     Check(CheckArgs),
+    /// Check settings, data folder, database, disk, clock, DNS, proxies and providers, and say what to do about what is
+    /// wrong. Takes the settings of `serve`, changes nothing, and calls no provider. The exit status is 0 if all is well, 1
+    /// if there are warnings, and 2 if there are problems.
+    Doctor(Box<DoctorArgs>),
+    /// Ask the server of this machine whether it is well. The exit status is 1 if it is not.
+    Health(HealthArgs),
     /// Print the OpenAPI document, as a server with the same settings publishes it.
     Openapi(Box<OpenapiArgs>),
     /// The commands that talk to a running server.

@@ -10,6 +10,7 @@ use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
 use crate::backup_settings::ScheduleArgs;
+use crate::logging::LogFormat;
 use crate::workers::WorkerArgs;
 
 /// Where data is kept.
@@ -39,6 +40,10 @@ pub(crate) struct Serve {
     /// An address of its own for /healthz, /readyz and /metrics, which answers whatever goes on at the other.
     #[arg(long, env = "ROWMILL_ADMIN_LISTEN")]
     pub(crate) admin_listen: Option<SocketAddr>,
+    /// Token for /metrics on the main address, at least 16 characters; send it as `Authorization: Bearer`. Without it,
+    /// metrics are for requests from this machine. On the address of --admin-listen they need no token.
+    #[arg(long, env = "ROWMILL_METRICS_TOKEN", hide_env_values = true, hide_default_value = true)]
+    pub(crate) metrics_token: Option<SecretSetting>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// Public URL of the server behind a proxy, such as `https://example.com/tables`. Not needed if a trusted
@@ -153,12 +158,6 @@ fn days(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(days * 24.0 * 60.0 * 60.0))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum LogFormat {
-    Text,
-    Json,
-}
-
 /// One flag for each limit, with the contract's numbers as defaults.
 macro_rules! limit_args {
     ($($(#[$doc:meta])* $field:ident, $env:literal;)*) => {
@@ -208,6 +207,14 @@ limit_args! {
     hooks_max, "ROWMILL_HOOKS_MAX";
     /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
     inbound_bytes_max, "ROWMILL_INBOUND_BYTES_MAX";
+    /// Results of a team that are kept to be reused (`cacheTtlSeconds`). Beyond it the oldest are removed.
+    kept_answers_max, "ROWMILL_KEPT_ANSWERS_MAX";
+    /// Bytes of a team's kept results together.
+    kept_answers_bytes_max, "ROWMILL_KEPT_ANSWERS_BYTES_MAX";
+    /// Maximum cells in one batch of a column with `processing: "batch"`. Providers take 50,000 (OpenAI) or 100,000.
+    batch_cells_max, "ROWMILL_BATCH_CELLS_MAX";
+    /// Maximum size of one batch, in bytes. It is written to a temporary file (`TMPDIR`) before it is sent.
+    batch_bytes_max, "ROWMILL_BATCH_BYTES_MAX";
     /// Maximum teams of this installation.
     teams_max, "ROWMILL_TEAMS_MAX";
     /// Maximum size of a cell value's JSON, in bytes.
@@ -232,6 +239,8 @@ limit_args! {
     import_jobs_max, "ROWMILL_IMPORT_JOBS_MAX";
     /// Maximum size of their files together, as they were sent, in bytes.
     import_jobs_bytes_max, "ROWMILL_IMPORT_JOBS_BYTES_MAX";
+    /// Maximum copies of projects whose rows this server copies at once.
+    copies_max, "ROWMILL_COPIES_MAX";
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
     connections_max, "ROWMILL_CONNECTIONS_MAX";

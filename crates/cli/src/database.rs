@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rowmill_client::notice;
 use rowmill_model::Secret;
 use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
@@ -17,6 +18,12 @@ use crate::secret_key;
 pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Store>, Box<dyn Error>> {
     let Some(url) = args.url() else {
         check_not_lost(&args.data_dir)?;
+        if access == Access::Visit && !args.data_dir.join(DATABASE_FILE).exists() {
+            notice!(
+                "rowmill: {} is new. If a server runs on other data, name its folder with --data-dir",
+                args.data_dir.display()
+            );
+        }
         return Ok(Arc::new(SqliteStore::open(&args.data_dir, access)?));
     };
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.expose().starts_with(scheme)) {
@@ -32,7 +39,7 @@ pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Sto
 
 /// Refuses a folder that had a database and has none any more: an empty one in its place would look as if all were lost,
 /// and be written to. The database is made before the secret key, so a first start that fails leaves no key alone.
-fn check_not_lost(data_dir: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn check_not_lost(data_dir: &Path) -> Result<(), Box<dyn Error>> {
     let database = data_dir.join(DATABASE_FILE);
     let size = |file: &Path| std::fs::metadata(file).map(|data| data.len());
     let what = match size(&database) {
@@ -82,6 +89,11 @@ impl StoreArgs {
     pub(crate) fn url(&self) -> Option<&Secret> {
         let SecretSetting(url) = self.database_url.as_ref()?;
         (!url.expose().trim().is_empty()).then_some(url)
+    }
+
+    /// The kind of database, as metrics name it.
+    pub(crate) fn kind(&self) -> &'static str {
+        if self.url().is_some() { "postgres" } else { "sqlite" }
     }
 
     /// Where data is, for people: an address may hold a password and is not shown.

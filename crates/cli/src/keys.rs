@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rowmill_app::{ApiKey, KeyRequest, KeyRotation};
+use rowmill_client::notice;
 use rowmill_clock::Clock as _;
 use rowmill_model::{Restrictions, Scope, Scopes};
 use serde_json::{Value, json};
@@ -138,7 +139,7 @@ async fn rotate(args: KeyRotateArgs) -> AnyResult {
 
 async fn revoke(store: &StoreArgs, id: &str) -> AnyResult {
     if visit(store).await?.0.revoke_key(id).await? {
-        eprintln!("Revoked {id}. A running server rejects it within a second.");
+        notice!("Revoked {id}. A running server rejects it within a second.");
         Ok(())
     } else {
         Err(unknown(id).into())

@@ -1,5 +1,7 @@
 //! The `rowmill` binary.
 
+#![warn(clippy::print_stderr)]
+
 mod backup;
 mod backup_folder;
 mod backup_schedule;
@@ -11,14 +13,18 @@ mod commands;
 mod config;
 mod connections;
 mod database;
+mod doctor;
+mod health;
 mod keys;
 mod logging;
 mod manual;
 mod moving;
+mod observing;
 mod request_id;
 mod restore;
 mod secret_key;
 mod serve;
+mod service_manager;
 mod shutdown;
 mod storage_space;
 mod trials;
@@ -30,6 +36,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::CommandFactory as _;
+use rowmill_client::notice;
 use rowmill_clock::SystemClock;
 use rowmill_providers::scrape::child;
 
@@ -50,10 +57,12 @@ fn main() -> ExitCode {
     }
     let command = match command_line::with_file(std::env::args_os()) {
         Ok(command) => command,
+        Err(fault) if is_doctor() => return unreadable_settings(&fault),
         Err(fault) => return fail(&fault),
     };
     match variables::check(&command, std::env::vars_os().map(|(name, _)| name)) {
-        Ok(warnings) => warnings.iter().for_each(|warning| eprintln!("rowmill: {warning}")),
+        Ok(warnings) => warnings.iter().for_each(|warning| notice!("rowmill: {warning}")),
+        Err(unknown) if is_doctor() => return unreadable_settings(&unknown),
         Err(unknown) => return fail(&unknown),
     }
     let matches = command.get_matches();
@@ -72,6 +81,16 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) => fail(&*error),
     }
+}
+
+/// Whether the command is the one that tells what is wrong with the settings, before they can be read.
+fn is_doctor() -> bool {
+    std::env::args_os().skip(1).any(|word| word == "doctor")
+}
+
+fn unreadable_settings(fault: &dyn std::error::Error) -> ExitCode {
+    let json = std::env::args_os().skip(1).any(|word| word == "--json");
+    doctor::unreadable_settings(&fault.to_string(), json)
 }
 
 /// The allocator asks for pages of 2 MiB, and a service that has little to do would hold 22 MB it does not need: 61
@@ -98,6 +117,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Backup(args) => backup::run(args).await,
         Command::Restore(args) => restore::run(args).await,
         Command::Check(args) => check::run(args).await,
+        Command::Doctor(args) => return Ok(doctor::run(*args).await),
+        Command::Health(args) => health::run(&args),
         Command::Openapi(args) => commands::openapi(*args),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
         Command::Man(args) => manual::pages(&args, Cli::command()),
@@ -105,16 +126,33 @@ async fn run(cli: Cli) -> Result<ExitCode, Box<dyn std::error::Error>> {
     outcome.map(|()| ExitCode::SUCCESS)
 }
 
+/// An error and its causes, on one line.
+fn chain(error: &(dyn std::error::Error + '_)) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    let mut told = error.to_string();
+    for cause in causes.map(ToString::to_string) {
+        // Some say what their cause is in their own words.
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
+}
+
 /// Words go to standard error; data alone goes to standard output.
 fn fail(error: &(dyn std::error::Error + '_)) -> ExitCode {
     let mut said = error.to_string();
-    eprintln!("rowmill: {said}");
+    if logging::is_json() {
+        notice!("{}", logging::error(&chain(error)));
+        return ExitCode::FAILURE;
+    }
+    notice!("rowmill: {said}");
     let mut cause = error.source();
     while let Some(error) = cause {
         // Some say what their cause is in their own words.
         let words = error.to_string();
         if !said.contains(&words) {
-            eprintln!("  Caused by: {words}");
+            notice!("  Caused by: {words}");
             said = words;
         }
         cause = error.source();

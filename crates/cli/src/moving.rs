@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use parking_lot::Mutex;
+use rowmill_client::notice;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
 use rowmill_store::carry::Carry;
@@ -151,7 +152,7 @@ impl ProgressPrinter {
                 bar.reset_eta();
             }
         } else if is_new || said.is_none_or(|(_, at)| at.elapsed() >= LINE_EVERY) {
-            eprintln!("{word}: {rows} of {rows_total} rows");
+            notice!("{word}: {rows} of {rows_total} rows");
             *said = Some((phase, SystemClock.monotonic()));
         }
     }

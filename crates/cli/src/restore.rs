@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::HumanCount;
+use rowmill_client::notice;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_store::StoreError;
 use rowmill_store::check::Report;
@@ -82,7 +83,7 @@ async fn copied(
     };
     let content = verified.map_err(told)?;
     if !content.is_current {
-        eprintln!("The backup is of an older version. The server migrates it when it starts.");
+        notice!("The backup is of an older version. The server migrates it when it starts.");
         return Ok(content);
     }
     let report = rowmill_store::check::check(&Inspector::of_backup(&copy).map_err(told)?, &|_| {}).await?;

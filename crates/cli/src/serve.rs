@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_api::{ApiState, ImportRunner, PublicUrl, Rate, Rates, Settings};
-use rowmill_app::{App, Environment, Quotas};
+use rowmill_api::{ApiState, ImportRunner, Metrics, MetricsAccess, PublicUrl, Rate, Rates, Settings};
+use rowmill_app::{App, Environment, NewKey, Quotas};
 use rowmill_clock::SystemClock;
 use rowmill_model::Limits;
 use rowmill_store::Store;
@@ -18,12 +18,13 @@ use crate::backup_schedule::Schedule;
 use crate::clock::SharedClock;
 use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener};
+use crate::observing::{Sampler, event_loop, metrics_access};
 use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
 use crate::trials::Trials;
 use crate::welcome::Welcome;
-use crate::{database, logging, secret_key, storage_space, workers};
+use crate::{database, logging, secret_key, service_manager, storage_space, welcome, workers};
 
 /// What a process is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,34 +43,30 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
                 .into(),
         );
     }
-    let backups = schedule(&serve)?;
+    let (backups, access) = (schedule(&serve)?, metrics_access(serve.metrics_token.as_ref())?);
     logging::start(&serve.log, serve.log_format)?;
     let mut limits = Limits::from(serve.limits.clone());
     connections::fit_to_files(&mut limits);
     let Opened { database, app, clock } = open(&serve, &limits).await?;
     // The address is taken before a key is made, so that a failed start spends none.
     let sockets = Sockets::bind(&serve).await?;
-    let first_key = match role {
-        Role::Server => app.bootstrap().await?,
-        // Nobody would see the key: the first server makes and prints it.
-        Role::Worker => None,
-    };
+    let first_key = make_first_key(&app, &serve, role).await?;
     let link = first_key.as_ref().map(|new_key| app.sign_in_link(new_key.key.id)).transpose()?;
 
-    let settings = api_settings(&serve, &*database)?;
-    if serve.store.url().is_none() {
-        tokio::spawn(storage_space::watch(serve.store.data_dir.clone()));
-    }
-    if let Some(backups) = backups {
-        tokio::spawn(backups.run());
-    }
-    tokio::spawn(sweep(Arc::clone(&app)));
+    let mut settings = api_settings(&serve, &*database);
+    let gathered = rowmill_api::install_metrics()?;
+    start_chores(&serve, &app, backups);
     let imports = match role {
         Role::Server => Some(run_imports(&app)),
         Role::Worker => None,
     };
-    let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &database, clock)?;
-    app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
+    let provider_calls =
+        workers::provider_calls(&serve.workers, Arc::clone(&app), &database, clock, &limits)?;
+    let concurrency = usize::try_from(serve.workers.worker_concurrency)?;
+    app.try_with(Arc::new(Trials { calls: Arc::clone(&provider_calls), concurrency }));
+    let (kind, calls) = (serve.store.kind(), Arc::clone(&provider_calls));
+    let sampler = Sampler::new(Arc::clone(&database), Arc::clone(&app), calls, kind);
+    settings.metrics = Some(Metrics { gathered, sampled: Some(Arc::new(sampler)), access });
     let workers = if role == Role::Server && serve.no_workers {
         None
     } else {
@@ -84,7 +81,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let (place, key_file) = (serve.store.place(), serve.first_key_file.as_deref());
     let _ = Welcome { address, base_url: &base_url, place: &place, key_file, first }.print();
     if let Some(admin) = admin {
-        eprintln!("Health and metrics are also on http://{}", admin.address()?);
+        let address = admin.address()?;
+        logging::tell(&format!("Health and metrics are also on http://{address} (--admin-listen)"));
         // It answers to the very end.
         tokio::spawn(async move { admin.accept().await });
     }
@@ -93,6 +91,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         finish: Duration::from_secs(serve.shutdown_seconds),
     };
     let mut shutdown_signal = ShutdownSignal::listen()?;
+    service_manager::tell_ready();
     accept(main, times, &app, &mut shutdown_signal).await;
     if let Some(mut workers) = workers {
         if !shutdown_signal.is_repeated() {
@@ -107,8 +106,19 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         imports.stop().await;
     }
     app.close().await?;
-    eprintln!("Rowmill has stopped. All acknowledged writes are saved.");
+    logging::tell("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
+}
+
+/// On the very first start of a server. A worker's key nobody would see.
+async fn make_first_key(app: &App, serve: &Serve, role: Role) -> Result<Option<NewKey>, Box<dyn Error>> {
+    if role == Role::Worker {
+        return Ok(None);
+    }
+    if let Some(file) = serve.first_key_file.as_deref() {
+        welcome::check_key_file(file, app.teams().await?.is_empty())?;
+    }
+    Ok(app.bootstrap().await?)
 }
 
 /// The backups that are made beside all else.
@@ -117,9 +127,26 @@ fn schedule(serve: &Serve) -> Result<Option<Schedule>, String> {
     Schedule::of(&serve.backups, &serve.store.data_dir, serve.store.url().is_some(), key)
 }
 
+/// What goes on beside requests and cells.
+fn start_chores(serve: &Serve, app: &Arc<App>, backups: Option<Schedule>) {
+    tokio::spawn(event_loop::watch());
+    if serve.store.url().is_none() {
+        tokio::spawn(storage_space::watch(serve.store.data_dir.clone()));
+    }
+    if let Some(backups) = backups {
+        tokio::spawn(backups.run());
+    }
+    tokio::spawn(sweep(Arc::clone(app)));
+}
+
 /// Removes for good what was kept for long enough.
 async fn sweep(app: Arc<App>) {
-    tokio::join!(app.keep_trash_swept(), app.keep_received_swept());
+    tokio::join!(
+        app.keep_trash_swept(),
+        app.keep_received_swept(),
+        app.keep_spending_swept(),
+        app.remove_lost_copies()
+    );
 }
 
 /// Imports in the background, and removing what is left of them.
@@ -158,7 +185,7 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     Ok(Opened { database, app, clock })
 }
 
-fn api_settings(serve: &Serve, database: &dyn Store) -> Result<Settings, Box<dyn Error>> {
+fn api_settings(serve: &Serve, database: &dyn Store) -> Settings {
     let mut settings = Settings::new(request_id);
     settings.rates = Rates {
         key: serve.rate_limit_key.0,
@@ -170,9 +197,8 @@ fn api_settings(serve: &Serve, database: &dyn Store) -> Result<Settings, Box<dyn
     settings.cors = serve.cors_origins.clone();
     settings.trusted_proxies = Arc::new(serve.trusted_proxies.clone());
     settings.request_memory_bytes = serve.request_memory.bytes();
-    settings.metrics = Some(rowmill_api::install_metrics()?);
     settings.shared_rates = database.shared_rates();
-    Ok(settings)
+    settings
 }
 
 /// The addresses that requests come in on.
@@ -212,7 +238,9 @@ fn listen(
     let trusted_proxies = Arc::clone(&settings.trusted_proxies);
     let admin = sockets.admin.map(|socket| {
         let mut admin_settings = Settings::new(request_id);
-        admin_settings.metrics = settings.metrics.clone();
+        let metrics = settings.metrics.clone();
+        admin_settings.metrics =
+            metrics.map(|metrics| Metrics { access: MetricsAccess::Everyone, ..metrics });
         let router = rowmill_api::health(state.clone(), admin_settings);
         let service = HttpService { router, public_url: None, trusted_proxies: Arc::default() };
         Listener::new(socket, service, Caps::ADMIN, deadlines)

@@ -10,6 +10,8 @@ use rowmill_app::App;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::connections::Listener;
+use crate::logging;
+use crate::service_manager;
 
 /// How long a new connection may take to bring a request before a stop closes it.
 const FIRST_REQUEST: Duration = Duration::from_millis(200);
@@ -35,11 +37,12 @@ pub(crate) async fn accept(
         () = shutdown_signal.wait() => {}
     }
     app.begin_shutdown();
+    service_manager::tell_stopping();
     if !drain.is_zero() {
-        eprintln!(
-            "Rowmill is draining: it accepts requests for {} s, while /readyz returns 503.",
-            drain.as_secs()
-        );
+        let seconds = drain.as_secs();
+        logging::tell(&format!(
+            "Rowmill is draining: it accepts requests for {seconds} s, while /readyz returns 503."
+        ));
         tokio::select! {
             () = listener.accept() => {}
             () = tokio::time::sleep(drain) => {}
@@ -48,7 +51,8 @@ pub(crate) async fn accept(
     }
     let ended = listener.close();
     app.close_feeds();
-    eprintln!("Rowmill is stopping: in-flight requests have {} s to finish.", finish.as_secs());
+    let seconds = finish.as_secs();
+    logging::tell(&format!("Rowmill is stopping: in-flight requests have {seconds} s to finish."));
     let finishing = async {
         // Connections made a moment ago have yet to bring their request.
         tokio::time::sleep(FIRST_REQUEST.min(finish)).await;

@@ -39,19 +39,19 @@ pub(crate) async fn watch(data_dir: PathBuf) {
 
 /// The space of a file system, in bytes.
 #[derive(Debug, Clone, Copy)]
-struct Space {
-    free: u64,
-    total: u64,
+pub(crate) struct Space {
+    pub(crate) free: u64,
+    pub(crate) total: u64,
 }
 
 impl Space {
-    fn of(folder: &Path) -> Option<Self> {
+    pub(crate) fn of(folder: &Path) -> Option<Self> {
         let found = rustix::fs::statvfs(folder).ok()?;
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
         Some(Self { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
     }
 
-    fn is_low(self) -> bool {
+    pub(crate) fn is_low(self) -> bool {
         self.free < LOW_BYTES.min(self.total / 20)
     }
 }

@@ -137,4 +137,22 @@ mod tests {
         ];
         assert_eq!(checked(&set).unwrap().len(), set.len());
     }
+
+    #[test]
+    fn guides_and_packages_name_variables_that_are_there() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folders = ["docs", "packaging"].map(|folder| root.join(folder));
+        let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let files = files.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+        for path in files.chain([root.join("README.md")]) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let is_of_name =
+                |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+            let words = text.split(|letter| !is_of_name(letter));
+            // What ends in an underscore goes on with a placeholder.
+            let names: Vec<&str> =
+                words.filter(|word| word.starts_with(PREFIX) && !word.ends_with('_')).collect();
+            assert_eq!(checked(&names), Ok(Vec::new()), "{}", path.display());
+        }
+    }
 }

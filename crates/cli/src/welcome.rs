@@ -6,6 +6,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use rowmill_app::NewKey;
+use serde_json::{Map, Value, json};
+
+use crate::logging;
 
 /// Who and where the service is.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +28,11 @@ impl Welcome<'_> {
     pub(crate) fn print(self) -> io::Result<()> {
         let Self { address, base_url, place, key_file, first } = self;
         let mut out = io::stdout().lock();
-        writeln!(out, "Rowmill is listening on http://{address} (data in {place})")?;
+        let listening = format!("Rowmill is listening on http://{address} (data in {place})");
+        if logging::is_json() {
+            return write_json(&mut out, &listening, self);
+        }
+        writeln!(out, "{listening}")?;
         if let Some((new_key, token)) = first {
             let key = new_key.secret.reveal();
             let link = format!("{base_url}/signin/{token}");
@@ -36,6 +43,42 @@ impl Welcome<'_> {
             writeln!(out, "Docs:     {base_url}/docs\n")?;
         }
         out.flush()
+    }
+}
+
+/// The same as lines of the JSON log.
+fn write_json(out: &mut impl Write, listening: &str, welcome: Welcome<'_>) -> io::Result<()> {
+    let Welcome { address, base_url, place, key_file, first } = welcome;
+    let about = json!({
+        "address": address.to_string(), "url": base_url, "data": place, "version": env!("CARGO_PKG_VERSION"),
+    });
+    writeln!(out, "{}", logging::info(listening, fields(about)))?;
+    if let Some((new_key, token)) = first {
+        let key = new_key.secret.reveal();
+        let link = format!("{base_url}/signin/{token}");
+        let (message, told) = match key_file {
+            None => (
+                "First start. Save the API key of the team \"default\": it is shown only once. The link signs in once, \
+                 within one hour"
+                    .to_owned(),
+                json!({ "team": "default", "api_key": key, "sign_in_link": link }),
+            ),
+            Some(file) => {
+                let mut words = Vec::new();
+                write_where(&mut words, keep(file, key, &link))?;
+                let words = String::from_utf8_lossy(&words).split_whitespace().collect::<Vec<_>>().join(" ");
+                (words, json!({ "team": "default" }))
+            }
+        };
+        writeln!(out, "{}", logging::info(&message, fields(told)))?;
+    }
+    out.flush()
+}
+
+fn fields(told: Value) -> Map<String, Value> {
+    match told {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
     }
 }
 
@@ -64,6 +107,24 @@ fn write_where(out: &mut impl Write, kept: io::Result<PathBuf>) -> io::Result<()
     }
 }
 
+/// Refuses a first start whose key could not be kept: nobody would ever see it.
+pub(crate) fn check_key_file(path: &Path, is_first_start: bool) -> Result<(), String> {
+    let fault = match path.try_exists() {
+        Ok(true) => "there is a file of this name already",
+        Ok(false)
+            if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) =>
+        {
+            "its folder does not exist"
+        }
+        Ok(false) => return Ok(()),
+        Err(_) => "it cannot be looked up",
+    };
+    if !is_first_start {
+        return Ok(());
+    }
+    Err(format!("--first-key-file {}: {fault}. Name a new file for the first API key", path.display()))
+}
+
 /// Writes key and link into a new file for its owner alone. A file that is there is somebody's, and stays.
 fn keep(path: &Path, key: &str, link: &str) -> io::Result<PathBuf> {
     let mut options = File::options();
@@ -82,6 +143,16 @@ mod tests {
 
     const KEY: &str = "rm_canary";
     const LINK: &str = "http://x/signin/canary";
+
+    #[test]
+    fn a_first_start_needs_a_new_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let [there, new] = ["there", "new"].map(|name| dir.path().join(name));
+        fs::write(&there, "somebody's").unwrap();
+        assert!(check_key_file(&there, true).unwrap_err().contains("there is a file of this name"));
+        assert!(check_key_file(&dir.path().join("no/key"), true).unwrap_err().contains("folder"));
+        assert_eq!((check_key_file(&new, true), check_key_file(&there, false)), (Ok(()), Ok(())));
+    }
 
     #[test]
     fn a_file_that_is_there_stays() {

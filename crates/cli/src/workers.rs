@@ -11,23 +11,25 @@ use parking_lot::Mutex;
 use rowmill_app::{App, Source};
 use rowmill_clock::SystemClock;
 use rowmill_engine::{
-    CallLimits, Config, CredentialFrom, Credentials, Deliverer, Engine, ProviderCalls, ProviderCallsConfig,
-    ProviderCredential, SharedVerdicts, TeamCredentials, WebhookConfig, WebhookSecrets,
+    BatchConfig, CallLimits, Config, CredentialFrom, Credentials, Deliverer, Engine, ProviderCalls,
+    ProviderCallsConfig, ProviderCredential, SharedVerdicts, TeamCredentials, WebhookConfig, WebhookSecrets,
 };
 use rowmill_model::{Limits, TeamId, Webhook, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
 use rowmill_providers::{AllowList, Client};
+use rowmill_store::kept_answers::AnswerLimits;
 use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
 
 use crate::clock::SharedClock;
+use crate::logging;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Processing")]
 pub(crate) struct WorkerArgs {
     /// Number of cells that run concurrently.
     #[arg(long, env = "ROWMILL_WORKER_CONCURRENCY", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    worker_concurrency: u32,
+    pub(crate) worker_concurrency: u32,
     /// Lease duration: seconds after which other workers take over the cells of a lost worker.
     #[arg(long, env = "ROWMILL_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     lease_seconds: u32,
@@ -38,6 +40,15 @@ pub(crate) struct WorkerArgs {
     /// Base delay before a failed call is retried, in milliseconds. The maximum delay doubles with each retry.
     #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     retry_base_milliseconds: u32,
+    /// Seconds for which cells of a column with `processing: "batch"` are collected before they are sent.
+    #[arg(long, env = "ROWMILL_BATCH_COLLECT_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(0..=3_600))]
+    batch_collect_seconds: u32,
+    /// Seconds after which a provider is first asked how a batch stands. The waits after that grow to 20 times as long.
+    #[arg(long, env = "ROWMILL_BATCH_POLL_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=600))]
+    batch_poll_seconds: u32,
+    /// Seconds after which a batch is cancelled that its provider has not finished.
+    #[arg(long, env = "ROWMILL_BATCH_SECONDS_MAX", default_value_t = 93_600, value_parser = clap::value_parser!(u32).range(1..=604_800))]
+    batch_seconds_max: u32,
     /// Seconds that the receiver of an outbound webhook has for its answer.
     #[arg(long, env = "ROWMILL_WEBHOOK_TIMEOUT_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=60))]
     webhook_timeout_seconds: u32,
@@ -67,9 +78,9 @@ impl Workers {
     pub(crate) async fn finish(&mut self) {
         if self.engine.running() > 0 {
             let seconds = self.finish.as_secs();
-            eprintln!(
+            logging::tell(&format!(
                 "Rowmill is stopping: running cells have {seconds} s to finish. Press Ctrl+C again to stop now."
-            );
+            ));
         }
         self.engine.finish(self.finish).await;
     }
@@ -114,12 +125,16 @@ pub(crate) fn provider_calls(
     app: Arc<App>,
     store: &Arc<dyn Store>,
     clock: SharedClock,
+    limits: &Limits,
 ) -> Result<Arc<ProviderCalls>, Box<dyn Error>> {
     let clock = Arc::new(clock);
     let client = Client::new(args.allow_private.clone(), Arc::<SharedClock>::clone(&clock))?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     // Calls at once are bounded by the cells that run at once.
-    let config = ProviderCallsConfig { at_once_max: usize::MAX, ..ProviderCallsConfig::default() };
+    let kept_answers =
+        AnswerLimits { count: limits.kept_answers_max.into(), bytes: limits.kept_answers_bytes_max.into() };
+    let config =
+        ProviderCallsConfig { at_once_max: usize::MAX, kept_answers, ..ProviderCallsConfig::default() };
     let credentials = Arc::new(CredentialCache { app, entries: Mutex::default() });
     let call_limits = store
         .shared_rates()
@@ -147,6 +162,7 @@ pub(crate) fn start(
         retry_base: Duration::from_millis(args.retry_base_milliseconds.into()),
         value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
         nesting_max: usize::try_from(limits.nesting_max)?,
+        batch: batch_config(args, limits)?,
         ..Config::default()
     };
     let worker = rowmill_app::log_id(&SystemClock);
@@ -155,6 +171,19 @@ pub(crate) fn start(
     let engine = Engine::start(store, provider_calls, clock, config, WorkerId(worker), seed);
     drop(entered);
     Ok(Workers { engine, deliverer, finish: Duration::from_secs(args.finish_seconds.into()), threads })
+}
+
+fn batch_config(args: &WorkerArgs, limits: &Limits) -> Result<BatchConfig, Box<dyn Error>> {
+    let poll = Duration::from_secs(args.batch_poll_seconds.into());
+    Ok(BatchConfig {
+        requests_max: usize::try_from(limits.batch_cells_max)?.max(1),
+        bytes_max: limits.batch_bytes_max.into(),
+        collect: Duration::from_secs(args.batch_collect_seconds.into()),
+        poll,
+        // Ten minutes, unless it is set otherwise.
+        doubt: poll * 20,
+        wait_max: Duration::from_secs(args.batch_seconds_max.into()),
+    })
 }
 
 /// Starts what delivers to webhooks.

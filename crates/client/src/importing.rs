@@ -215,7 +215,7 @@ pub(crate) async fn run(args: ImportArgs, clock: Arc<dyn Clock>) -> Result<Endin
             print_line(&format!("{{\"jobId\":{}}}", Value::from(job)))?;
         } else {
             print_line(&job)?;
-            eprintln!("The file has arrived and is imported in the background.");
+            notice!("The file has arrived and is imported in the background.");
         }
         return Ok(Ending::Done);
     }
@@ -329,19 +329,19 @@ fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> 
     ))?;
     let created: Vec<String> = outcome.columns_created.iter().map(|column| plain(&column.header)).collect();
     if !created.is_empty() {
-        eprintln!("Created columns: {}", created.join(", "));
+        notice!("Created columns: {}", created.join(", "));
     }
     if !outcome.fields_ignored.is_empty() {
-        eprintln!("Ignored fields: {}", plain(&outcome.fields_ignored.join(", ")));
+        notice!("Ignored fields: {}", plain(&outcome.fields_ignored.join(", ")));
     }
     for Rejected { line, reason } in outcome.rejected.iter().take(REJECTED_SHOWN) {
-        eprintln!("  line {line}: {}", plain(reason));
+        notice!("  line {line}: {}", plain(reason));
     }
     if outcome.rejected.len() > REJECTED_SHOWN {
-        eprintln!("  … and {} more; --json shows all", outcome.rejected.len() - REJECTED_SHOWN);
+        notice!("  … and {} more; --json shows all", outcome.rejected.len() - REJECTED_SHOWN);
     }
     if outcome.stopped {
-        eprintln!("The import stopped early, because too many rows were rejected.");
+        notice!("The import stopped early, because too many rows were rejected.");
     }
     Ok(ending)
 }

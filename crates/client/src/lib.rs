@@ -1,5 +1,9 @@
 //! `rowmill` as a client: the commands that talk to a running server, over its public API only.
 
+#![warn(clippy::print_stderr)]
+
+#[macro_use]
+mod notice;
 mod columns;
 mod connection;
 mod event_stream;
@@ -75,7 +79,7 @@ pub async fn run(command: Command, clock: Arc<dyn Clock>) -> ExitCode {
         Ok(ending) => ending.status(),
         Err(failure) => {
             if let Some(words) = failure.words(is_json) {
-                eprintln!("{words}");
+                notice!("{words}");
             }
             failure.status()
         }

@@ -72,9 +72,7 @@ pub(crate) async fn login(args: LoginArgs, clock: Arc<dyn Clock>) -> Result<Endi
     }
     let mut saved = Profiles::load()?;
     if server_url::is_exposed(&url) {
-        eprintln!(
-            "Warning: {url} is not encrypted, so others on the network can read the API key. Use https."
-        );
+        notice!("Warning: {url} is not encrypted, so others on the network can read the API key. Use https.");
     }
     let key = match key_of_environment() {
         Some(key) => key,
@@ -90,8 +88,8 @@ pub(crate) async fn login(args: LoginArgs, clock: Arc<dyn Clock>) -> Result<Endi
         let team = json!({ "slug": team.slug, "name": team.name });
         print_line(&json!({ "profile": profile, "url": url, "team": team }).to_string())?;
     } else {
-        eprintln!("Signed in to {url} as team {} ({}).", team.name, team.slug);
-        eprintln!("The key is saved in {}, which only you can read.", path.display());
+        notice!("Signed in to {url} as team {} ({}).", team.name, team.slug);
+        notice!("The key is saved in {}, which only you can read.", path.display());
     }
     Ok(Ending::Done)
 }
@@ -110,7 +108,7 @@ pub(crate) fn logout(args: &LogoutArgs) -> Result<Ending, Failure> {
     if args.json {
         print_line(&json!({ "profile": name, "url": url }).to_string())?;
     } else {
-        eprintln!("Forgot {name} ({url}). Its API key stays valid until it is revoked.");
+        notice!("Forgot {name} ({url}). Its API key stays valid until it is revoked.");
     }
     Ok(Ending::Done)
 }

@@ -114,7 +114,7 @@ fn warn_if_open(file: &File, path: &Path) {
         use std::os::unix::fs::PermissionsExt as _;
         let is_open = file.metadata().is_ok_and(|about| about.permissions().mode() & 0o077 != 0);
         if is_open {
-            eprintln!("rowmill: {0} can be read by others. Run: chmod 600 {0}", path.display());
+            notice!("rowmill: {0} can be read by others. Run: chmod 600 {0}", path.display());
         }
     }
     #[cfg(not(unix))]

@@ -54,8 +54,17 @@ impl Progress {
         }
         let now = self.clock.monotonic();
         if self.said.is_none_or(|at| now.duration_since(at) >= LINE_EVERY) {
-            eprintln!("{}", line());
+            notice!("{}", line());
             self.said = Some(now);
+        }
+    }
+
+    /// A line of its own, above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        if let Some(bar) = &self.bar {
+            bar.println(line);
+        } else {
+            notice!("{line}");
         }
     }
 

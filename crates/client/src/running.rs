@@ -13,12 +13,14 @@ use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure, Kind};
 use crate::output::{counted, print_line};
 use crate::progress::{Progress, Unit};
-use crate::selection::{Selection, SelectionArgs};
+use crate::selection::{Selection, SelectionArgs, column_ids};
 use crate::server::Server;
 use crate::tables::{self, Table};
 use crate::wire::{Estimate, Run};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
+/// After half as many looks at a run in which no cell ends, what it waits for is told, and again after as many.
+const STANDSTILL_LOOKS: u32 = 12;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -123,6 +125,8 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
     let RunArgs { watch, spend_limit, connection, .. } = args;
     let server = connection.connect(clock)?;
     let table = tables::find(&server, &named).await?;
+    let columns =
+        if columns.is_empty() { columns } else { column_ids(&columns, &table.columns(&server).await?)? };
     let body = Trigger {
         column_ids: columns,
         row_ids: rows,
@@ -142,7 +146,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
     if !connection.json {
         say_triggered(count, run_id.as_deref(), dry_run, &named)?;
         if let Some(estimate) = estimate.filter(|_| count > 0) {
-            eprintln!("{estimate}");
+            notice!("{estimate}");
         }
     }
     let Some(id) = run_id.filter(|_| watch) else {
@@ -168,7 +172,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         return Ok(Ending::Done);
     }
     if !connection.json {
-        eprintln!("To run the cells that failed again: rowmill run {} --failed --watch", quoted(&named));
+        notice!("To run the cells that failed again: rowmill run {} --failed --watch", quoted(&named));
     }
     Ok(Ending::Partial)
 }
@@ -177,11 +181,11 @@ fn say_triggered(rows: u64, run: Option<&str>, dry_run: bool, named: &str) -> st
     match run {
         _ if dry_run => print_line(&format!("{} would run", counted(rows, "row"))),
         Some(run) => {
-            eprintln!("{} queued in {run}.", counted(rows, "row"));
+            notice!("{} queued in {run}.", counted(rows, "row"));
             Ok(())
         }
         None => {
-            eprintln!(
+            notice!(
                 "Nothing to run. `rowmill status {}` shows the cells by state; --force runs complete cells again.",
                 quoted(named)
             );
@@ -207,6 +211,7 @@ async fn current_run(server: &Server, table: &Table) -> Result<Option<String>, F
 async fn follow(server: &Server, table: &Table, id: &str) -> Result<(RunState, String), Failure> {
     let path = table.path(&format!("/runs/{id}"));
     let mut progress = Progress::new(Unit::Cells, server.clock());
+    let mut standstill = Standstill::default();
     loop {
         let RunAnswer { run: text } = server.get_patiently(&path).await?.parse()?;
         let state: RunState = serde_json::from_str(text.get())
@@ -219,8 +224,40 @@ async fn follow(server: &Server, table: &Table, id: &str) -> Result<(RunState, S
         let message = format!("{} failed{cost}", run.failed);
         let line = || format!("{} of {} cells ended: {run}", run.ended(), run.cells);
         progress.set(run.ended(), run.cells, message, line);
+        if standstill.is_long(run.ended())
+            && let Some(reason) = waiting(server, table).await?
+        {
+            progress.say(&reason);
+        }
         server.clock().sleep(ASK_EVERY).await;
     }
+}
+
+/// A run in which no cell ends.
+#[derive(Debug, Default)]
+struct Standstill {
+    ended: u64,
+    looks: u32,
+}
+
+impl Standstill {
+    /// Whether it is time to say what the run waits for: after a while, and then now and then.
+    fn is_long(&mut self, ended: u64) -> bool {
+        self.looks = if ended == self.ended { self.looks + 1 } else { 0 };
+        self.ended = ended;
+        self.looks % STANDSTILL_LOOKS == STANDSTILL_LOOKS / 2
+    }
+}
+
+/// What the cells of the table's run wait for, if they do: a spending cap, say, or a provider that has had enough.
+async fn waiting(server: &Server, table: &Table) -> Result<Option<String>, Failure> {
+    #[derive(Deserialize)]
+    struct Status {
+        run: Option<Run>,
+    }
+
+    let Status { run } = server.get_patiently(&table.path("/status")).await?.parse()?;
+    Ok(run.and_then(|run| run.waiting).map(|waiting| waiting.to_string()))
 }
 
 pub(crate) async fn stop(args: StopArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
@@ -265,6 +302,13 @@ mod tests {
         assert_eq!(quoted("Leads"), "Leads");
         assert_eq!(quoted("My leads"), "'My leads'");
         assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+
+    #[test]
+    fn a_standstill_is_told_now_and_then() {
+        let mut standstill = Standstill::default();
+        let told: Vec<u32> = (1..=40).filter(|look| standstill.is_long(u64::from(look / 30))).collect();
+        assert_eq!(told, [6, 18, 36]);
     }
 
     #[test]

@@ -53,7 +53,9 @@ impl SelectionArgs {
             None => None,
         };
         let mut filters = filters.map(|GivenFilters(filters)| filters).unwrap_or_default();
-        for condition in conditions {
+        let columns = if conditions.is_empty() { Vec::new() } else { table.columns(server).await? };
+        for mut condition in conditions {
+            condition.column = column_id(&condition.column, &columns)?;
             let filter = serde_json::value::to_raw_value(&condition);
             filters.push(filter.map_err(|error| Failure::failed(error.to_string()))?);
         }
@@ -80,20 +82,21 @@ impl Selection {
 
 /// The ids of columns that were named by id or header, for `columnIds` in a query: a header may contain its comma.
 pub(crate) fn column_ids(named: &[String], columns: &[Column]) -> Result<Vec<String>, Failure> {
+    named.iter().map(|name| column_id(name, columns)).collect()
+}
+
+fn column_id(name: &str, columns: &[Column]) -> Result<String, Failure> {
     let folded = |text: &str| text.trim().to_lowercase();
-    let find = |name: &String| {
-        let by_id = columns.iter().find(|column| column.id == *name);
-        let found = by_id.or_else(|| columns.iter().find(|column| folded(&column.header) == folded(name)));
-        found.map(|column| column.id.clone()).ok_or_else(|| {
-            let headers = columns.iter().map(|column| column.header.as_str());
-            let hint = match nearest(name, headers) {
-                Some(near) => format!("did you mean {near:?}?"),
-                None => "`rowmill columns` lists them".to_owned(),
-            };
-            Failure::new(Kind::NotFound, format!("there is no column {name:?}; {hint}"))
-        })
-    };
-    named.iter().map(find).collect()
+    let by_id = columns.iter().find(|column| column.id == name);
+    let found = by_id.or_else(|| columns.iter().find(|column| folded(&column.header) == folded(name)));
+    found.map(|column| column.id.clone()).ok_or_else(|| {
+        let headers = columns.iter().map(|column| column.header.as_str());
+        let hint = match nearest(name, headers) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => "`rowmill columns` lists them".to_owned(),
+        };
+        Failure::new(Kind::NotFound, format!("there is no column {name:?}; {hint}"))
+    })
 }
 
 async fn find_view(server: &Server, table: &Table, named: &str) -> Result<String, Failure> {

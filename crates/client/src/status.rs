@@ -59,7 +59,10 @@ pub(crate) async fn run(args: StatusArgs, clock: Arc<dyn Clock>) -> Result<Endin
     Grid::new(&headers).print(&rows)?;
     if let (Some(id), Some(run)) = (&status.run_id, &status.run) {
         let state = if status.processing { "running" } else { "ended" };
-        eprintln!("{id} ({state}): {} of {} cells ended: {run}.", run.ended(), run.cells);
+        notice!("{id} ({state}): {} of {} cells ended: {run}.", run.ended(), run.cells);
+        if let Some(waiting) = &run.waiting {
+            notice!("{waiting}");
+        }
     }
     Ok(Ending::Done)
 }

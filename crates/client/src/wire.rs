@@ -79,6 +79,22 @@ pub(crate) struct Run {
     #[serde(rename = "listCost")]
     pub(crate) list_cost: Option<f64>,
     pub(crate) credits: Option<f64>,
+    /// `status` alone says it.
+    #[serde(default)]
+    pub(crate) waiting: Option<Waiting>,
+}
+
+/// What the cells of a run wait for.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Waiting {
+    pub(crate) reason: CellError,
+    pub(crate) until: String,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Waiting until {}: {}", self.until, self.reason.message)
+    }
 }
 
 impl Run {
@@ -104,6 +120,17 @@ pub(crate) struct Estimate {
     cells: u64,
     usd: Option<Dollars>,
     seconds: u64,
+    #[serde(default)]
+    basis: Vec<Basis>,
+}
+
+/// What an estimate says of one column.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Basis {
+    header: String,
+    #[serde(default)]
+    missing_credential: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,12 +142,18 @@ struct Dollars {
 
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cells, usd, seconds } = self;
+        let Self { cells, usd, seconds, basis } = self;
         write!(f, "Estimate: {cells} cells, about {seconds} s, ")?;
         match usd {
             Some(Dollars { low, likely, high }) => write!(f, "${likely:.4} (${low:.4} to ${high:.4})"),
             None => write!(f, "cost unknown"),
+        }?;
+        for Basis { header, missing_credential } in basis {
+            if let Some(words) = missing_credential {
+                write!(f, "\n{header}: {words}")?;
+            }
         }
+        Ok(())
     }
 }
 

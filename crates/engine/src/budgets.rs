@@ -3,37 +3,33 @@
 //! The dispatcher alone reserves. What it holds of a lane is the sum over the lane's cells that are still in flight, and
 //! is written down with each reservation; so nothing needs to be given back, and a worker that dies holds nothing.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
-use rowmill_model::pricing::model_price;
-use rowmill_model::{Amount, CellError, Column, ColumnId, ErrorCode, Project, SpendingSettings, TeamId};
-use rowmill_store::spending::{Money, Reached, Reserve, Reserved, TeamSpending};
-use rowmill_store::{Lane, Store, Ticket, WorkerId};
+use rowmill_model::prices::ModelPrice;
+use rowmill_model::pricing::{model_price, search_price};
+use rowmill_model::{
+    Amount, CellError, Column, ColumnId, ErrorCode, Project, Provider, SpendingSettings, TeamId,
+};
+use rowmill_store::spending::{Money, Reached, Reserve, Reserved};
+use rowmill_store::{Lane, Ticket, WorkerId};
 
 use crate::cell_runner::Payees;
 use crate::in_flight::InFlightCells;
+use crate::spending_cache::SpendingCache;
 
-/// For how long a team's settings are believed: so soon a new cap holds on every node.
-const SETTINGS_KEPT: Duration = Duration::from_secs(1);
 /// How soon a cap that was reached is looked at again: it may have been raised, or begun again.
 const RECHECK_AFTER: Duration = Duration::from_secs(1);
 /// How often a cell of a lane that waits is taken, to be told why.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
-/// Teams whose settings are remembered.
-const TEAMS_MAX: usize = 10_000;
 
 /// What this worker has set aside, and what teams have set.
 #[derive(Debug, Default)]
-pub(crate) struct Budgets(Mutex<Inner>);
-
-#[derive(Debug, Default)]
-struct Inner {
-    settings: HashMap<TeamId, (Timestamp, Arc<TeamSpending>)>,
-    lanes: HashMap<Lane, LaneBudget>,
+pub(crate) struct Budgets {
+    pub(crate) settings: SpendingCache,
+    lanes: Mutex<HashMap<Lane, LaneBudget>>,
 }
 
 /// A column under caps.
@@ -42,7 +38,7 @@ struct LaneBudget {
     team: TeamId,
     column: ColumnId,
     providers: Vec<String>,
-    guess: Money,
+    guess: Guess,
     /// Cells that may be begun, and what is set aside for each.
     granted: u32,
     each: Money,
@@ -63,53 +59,10 @@ impl LaneBudget {
 }
 
 impl Budgets {
-    /// What a team has set, as of a moment ago.
-    pub(crate) async fn settings(
-        &self,
-        store: &dyn Store,
-        team: TeamId,
-        now: Timestamp,
-    ) -> Arc<TeamSpending> {
-        let is_fresh = |read_at: Timestamp| now.duration_since(read_at).unsigned_abs() < SETTINGS_KEPT;
-        let known = {
-            let mut inner = self.lock();
-            let known = inner.settings.get_mut(&team);
-            match known {
-                Some((read_at, known)) if is_fresh(*read_at) => return Arc::clone(known),
-                Some((read_at, known)) => {
-                    // Others go by what is known while this one asks.
-                    *read_at = now;
-                    Some(Arc::clone(known))
-                }
-                None => None,
-            }
-        };
-        match store.spending(team).await {
-            Ok(read) => {
-                let read = Arc::new(read);
-                let mut inner = self.lock();
-                if inner.settings.len() >= TEAMS_MAX {
-                    inner.settings.clear();
-                }
-                inner.settings.insert(team, (now, Arc::clone(&read)));
-                read
-            }
-            Err(error) => {
-                tracing::warn!(%error, "could not read a team's prices and caps");
-                known.unwrap_or_default()
-            }
-        }
-    }
-
-    /// Whether a team is known to have caps.
-    pub(crate) fn has_caps(&self, team: TeamId) -> bool {
-        self.lock().settings.get(&team).is_some_and(|(_, known)| known.has_caps())
-    }
-
     /// A claimed cell of a lane. If it has no money it will be refused.
     pub(crate) fn admit(&self, ticket: Ticket) {
-        let mut inner = self.lock();
-        let Some(budget) = inner.lanes.get_mut(&ticket.lane) else { return };
+        let mut lanes = self.lock();
+        let Some(budget) = lanes.get_mut(&ticket.lane) else { return };
         if let Some(left) = budget.granted.checked_sub(1) {
             budget.granted = left;
             budget.tickets.insert(ticket, budget.each);
@@ -120,8 +73,8 @@ impl Budgets {
 
     /// Why a cell is not to be run, and until when it waits.
     pub(crate) fn refusal(&self, ticket: Ticket, now: Timestamp) -> Option<(CellError, Timestamp)> {
-        let mut inner = self.lock();
-        let error = inner.lanes.get_mut(&ticket.lane)?.refused.remove(&ticket)?;
+        let mut lanes = self.lock();
+        let error = lanes.get_mut(&ticket.lane)?.refused.remove(&ticket)?;
         Some((error, now.saturating_add(TOLD_EVERY).unwrap_or(now)))
     }
 
@@ -134,20 +87,19 @@ impl Budgets {
         payees: Option<(Payees, &SpendingSettings)>,
         now: Timestamp,
     ) -> bool {
-        let mut inner = self.lock();
+        let mut lanes = self.lock();
         let Some((payees, settings)) = payees.filter(|(payees, _)| !payees.providers.is_empty()) else {
             // What the store was told is held must be taken back first.
-            if inner.lanes.get(&lane).is_some_and(|budget| budget.told == Money::default()) {
-                inner.lanes.remove(&lane);
+            if lanes.get(&lane).is_some_and(|budget| budget.told == Money::default()) {
+                lanes.remove(&lane);
             }
             return true;
         };
-        let guess = guess(&payees, settings);
-        let budget = inner.lanes.entry(lane).or_insert_with(|| LaneBudget {
+        let budget = lanes.entry(lane).or_insert_with(|| LaneBudget {
             team: project.team,
             column: column.id.clone(),
             providers: Vec::new(),
-            guess,
+            guess: Guess::default(),
             granted: 0,
             each: Money::default(),
             tickets: HashMap::new(),
@@ -157,12 +109,13 @@ impl Budgets {
             looked_at: Timestamp::MIN,
             refused_at: None,
         });
-        (budget.providers, budget.guess) = (payees.providers, guess);
+        budget.guess = Guess::of(&payees, settings);
+        budget.providers = payees.providers;
         budget.reached.is_none() || now.duration_since(budget.looked_at).unsigned_abs() >= RECHECK_AFTER
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock()
+    fn lock(&self) -> MutexGuard<'_, HashMap<Lane, LaneBudget>> {
+        self.lanes.lock()
     }
 }
 
@@ -183,8 +136,8 @@ impl Budgets {
         lane: Lane,
         wanted: u32,
     ) -> Option<Reserve> {
-        let mut inner = self.lock();
-        let budget = inner.lanes.get_mut(&lane)?;
+        let mut lanes = self.lock();
+        let budget = lanes.get_mut(&lane)?;
         budget.granted = 0;
         budget.tickets.retain(|ticket, _| in_flight.holds(*ticket));
         budget.refused.retain(|ticket, _| in_flight.holds(*ticket));
@@ -196,7 +149,8 @@ impl Budgets {
             lane,
             column: budget.column.clone(),
             providers: budget.providers.clone(),
-            guess: budget.guess,
+            guess: budget.guess.whole,
+            guess_parts: budget.guess.parts.clone(),
             held: budget.held(),
             in_flight: u32::try_from(budget.tickets.len()).unwrap_or(u32::MAX),
             wanted,
@@ -205,8 +159,8 @@ impl Budgets {
 
     /// Remembers what was granted; says how many cells to claim.
     pub(crate) fn note(&self, lane: Lane, held: Money, reserved: Reserved, now: Timestamp) -> u32 {
-        let mut inner = self.lock();
-        let Some(budget) = inner.lanes.get_mut(&lane) else { return 0 };
+        let mut lanes = self.lock();
+        let Some(budget) = lanes.get_mut(&lane) else { return 0 };
         let Reserved { granted, each, reached } = reserved;
         (budget.granted, budget.each, budget.looked_at) = (granted, each, now);
         budget.told = held.plus(each.times(granted));
@@ -226,9 +180,9 @@ impl Budgets {
 
     /// Lanes of which nothing is asked for and less is held than the store was told.
     pub(crate) fn idle_lanes(&self, in_flight: &InFlightCells, asks: &[(Lane, u32)]) -> Vec<Lane> {
-        let inner = self.lock();
+        let lanes = self.lock();
         let is_asked = |lane: &Lane| asks.iter().any(|(asked, _)| asked == lane);
-        let changed = inner.lanes.iter().filter(|(lane, budget)| {
+        let changed = lanes.iter().filter(|(lane, budget)| {
             let running = budget.tickets.iter().filter(|(ticket, _)| in_flight.holds(**ticket));
             let held = running.fold(Money::default(), |sum, (_, each)| sum.plus(*each));
             !is_asked(lane) && budget.told != held
@@ -238,33 +192,155 @@ impl Budgets {
 
     /// The store was told what is held of a lane.
     pub(crate) fn told(&self, lane: Lane, held: Money) {
-        let mut inner = self.lock();
+        let mut lanes = self.lock();
         if held == Money::default() {
-            inner.lanes.remove(&lane);
-        } else if let Some(budget) = inner.lanes.get_mut(&lane) {
+            lanes.remove(&lane);
+        } else if let Some(budget) = lanes.get_mut(&lane) {
             budget.told = held;
         }
     }
 }
 
-/// What a cell is taken to cost as long as none has told.
-fn guess(payees: &Payees, settings: &SpendingSettings) -> Money {
-    let parts = |number: f64| Amount::told(number).map_or(0, Amount::parts);
-    if let Some(model) = &payees.model {
-        let price = model_price(settings, model);
-        let dollars = price.map_or(0.0, |price| price.dollars(payees.input_tokens, payees.output_tokens));
-        return Money { usd: parts(dollars), credits: 0 };
-    }
-    let prices = payees.providers.iter().filter_map(|provider| settings.providers.get(provider));
-    let each = prices.filter_map(|price| price.usd_per_call.or(price.usd_per_credit));
-    Money { usd: parts(each.fold(0.0, f64::max)), credits: parts(1.0) }
+/// What is to be set aside for cells of a batch, which holds them in its own name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchReserve {
+    pub(crate) worker: WorkerId,
+    pub(crate) expires_at_ms: i64,
+    pub(crate) now: Timestamp,
+    pub(crate) lane: Lane,
+    pub(crate) held: Money,
+    pub(crate) in_flight: u32,
+    pub(crate) wanted: u32,
 }
 
-fn spend_limit(reached: &Reached) -> CellError {
+impl BatchReserve {
+    /// `None` if the column pays nobody.
+    pub(crate) fn of(
+        self,
+        project: &Project,
+        column: &Column,
+        payees: Payees,
+        settings: &SpendingSettings,
+    ) -> Option<Reserve> {
+        if payees.providers.is_empty() {
+            return None;
+        }
+        let Guess { whole, parts } = Guess::of(&payees, settings);
+        Some(Reserve {
+            worker: self.worker,
+            expires_at_ms: self.expires_at_ms,
+            now_ms: self.now.as_millisecond(),
+            team: project.team,
+            lane: self.lane,
+            column: column.id.clone(),
+            providers: payees.providers,
+            guess: whole,
+            guess_parts: parts,
+            held: self.held,
+            in_flight: self.in_flight,
+            wanted: self.wanted,
+        })
+    }
+}
+
+/// What a cell is taken to cost as long as none has told, and what of it whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Guess {
+    whole: Money,
+    parts: BTreeMap<String, Money>,
+}
+
+impl Guess {
+    fn of(payees: &Payees, settings: &SpendingSettings) -> Self {
+        let mut guess = Self::default();
+        let Some(model) = &payees.model else {
+            // One of the finders is asked, or several: the dearest is taken for all.
+            for provider in &payees.providers {
+                let price = settings.providers.get(provider);
+                let usd = price.and_then(|price| price.usd_per_call.or(price.usd_per_credit));
+                let part = money(usd.unwrap_or_default(), 1.0);
+                guess.whole = Money { usd: guess.whole.usd.max(part.usd), credits: part.credits };
+                guess.parts.insert(provider.clone(), part);
+            }
+            return guess;
+        };
+        let Payees { providers, searches, search_providers, input_tokens, output_tokens, .. } = payees;
+        let price = model_price(settings, model);
+        let price = if payees.is_batch { price.map(ModelPrice::in_batches) } else { price };
+        let tokens = price.map_or(0.0, |price| price.dollars(*input_tokens, *output_tokens));
+        for provider in search_providers {
+            let usd = search_price(settings, provider).unwrap_or_default();
+            guess.parts.insert(provider.clone(), money(usd * searches, credits_of(provider) * searches));
+        }
+        // The others are asked only where the first one finds nothing.
+        let first = search_providers.first().and_then(|provider| guess.parts.get(provider));
+        guess.whole = money(tokens, 0.0).plus(first.copied().unwrap_or_default());
+        if let Some(own) = providers.first() {
+            let hosted = guess.parts.remove(own).unwrap_or_default();
+            guess.parts.insert(own.clone(), money(tokens, 0.0).plus(hosted));
+        }
+        guess
+    }
+}
+
+/// What one search takes.
+fn credits_of(provider: &str) -> f64 {
+    let has_credits = Provider::named(provider).is_some_and(Provider::has_search_credits);
+    f64::from(u8::from(has_credits))
+}
+
+fn money(usd: f64, credits: f64) -> Money {
+    let parts = |number: f64| Amount::told(number).map_or(0, Amount::parts);
+    Money { usd: parts(usd), credits: parts(credits) }
+}
+
+pub(crate) fn spend_limit(reached: &Reached) -> CellError {
     let until = match reached.resets_at_ms.and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok()) {
         Some(at) => format!("goes on at {at:.0} or when the cap is raised"),
         None => "goes on when the cap is raised".to_owned(),
     };
     let message = format!("{} is reached; this {until}.", reached.cap.words());
     CellError { code: ErrorCode::SpendLimit, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_model::prices::ProviderPrice;
+
+    use super::*;
+
+    #[test]
+    fn a_research_is_taken_to_cost_its_tokens_and_its_searches() {
+        let mut settings = SpendingSettings::default();
+        settings.models.insert(
+            "m".to_owned(),
+            ModelPrice { input: 1.0, output: 2.0, cache_read: None, cache_write: None },
+        );
+        for (provider, usd) in [("tavily", 0.5), ("brave", 0.25), ("openai", 0.125)] {
+            let price = ProviderPrice { usd_per_credit: Some(usd), usd_per_call: None };
+            settings.providers.insert(provider.to_owned(), price);
+        }
+        let guess = |search_providers: &[&str]| {
+            let search_providers: Vec<String> = search_providers.iter().map(ToString::to_string).collect();
+            let payees = Payees {
+                providers: vec!["openai".to_owned()],
+                model: Some("m".to_owned()),
+                input_tokens: 1e6,
+                output_tokens: 1e6,
+                searches: 2.0,
+                search_providers,
+                is_batch: false,
+            };
+            let Guess { whole, parts } = Guess::of(&payees, &settings);
+            let shown = |money: Money| (money.usd / 1_000_000, money.credits / 1_000_000_000);
+            (shown(whole), parts.into_iter().map(|(name, money)| (name, shown(money))).collect::<Vec<_>>())
+        };
+        let part = |name: &str, usd: i64, credits: i64| (name.to_owned(), (usd, credits));
+        assert_eq!(guess(&[]), ((3_000, 0), vec![part("openai", 3_000, 0)]));
+        let both = vec![part("brave", 500, 2), part("openai", 3_000, 0), part("tavily", 1_000, 2)];
+        assert_eq!(guess(&["tavily", "brave"]), ((4_000, 2), both), "the first one is asked");
+        let own = vec![part("openai", 3_000, 0), part("searxng", 0, 0)];
+        assert_eq!(guess(&["searxng"]), ((3_000, 0), own));
+        assert_eq!(guess(&["openai"]), ((3_250, 0), vec![part("openai", 3_250, 0)]), "its own search");
+    }
 }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use rowmill_clock::Clock;
 use rowmill_model::CellError;
+use rowmill_model::cell::Meta;
 use rowmill_model::column::RateLimit;
 use rowmill_providers::{Failure, FailureKind};
 use rowmill_store::SharedRates;
@@ -34,6 +35,8 @@ pub struct CallLimits {
 /// A limit that a call must keep to.
 #[derive(Debug, Clone)]
 pub struct CallLimit {
+    /// Whom it is about, for those who watch.
+    pub provider: &'static str,
     pub key: Digest,
     /// All of them hold at once.
     pub rates: Vec<RateLimit>,
@@ -148,7 +151,7 @@ impl CallLimits {
                 if cause.is_some() {
                     self.count_put_off(limits);
                 }
-                return Err(CallOutcome::Later(available_at.unwrap_or(requeue_at), cause));
+                return Err(CallOutcome::Later(available_at.unwrap_or(requeue_at), cause, Meta::new()));
             }
             clock.sleep(wait).await;
         }
@@ -163,13 +166,13 @@ impl CallLimits {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LimitStates> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LimitStates> {
         self.limits.lock()
     }
 
     fn entry(&self, limit: &CallLimit) -> LimitState {
         let rate_limiter = RateLimiter::new(&limit.rates, limit.at_once_max, self.rate_sync.is_some());
-        LimitState::new(rate_limiter, limit.has_circuit_breaker)
+        LimitState::new(limit.provider, rate_limiter, limit.has_circuit_breaker)
     }
 
     /// Asks the other nodes for calls, where there are others and calls are what is missing.
@@ -270,7 +273,7 @@ mod tests {
 
     fn limit(name: &str, requests: u32, has_circuit_breaker: bool) -> CallLimit {
         let rates = vec![RateLimit { requests, per_seconds: 10 }];
-        CallLimit { key: Digest::of([name]), rates, at_once_max: 100, has_circuit_breaker }
+        CallLimit { provider: "test", key: Digest::of([name]), rates, at_once_max: 100, has_circuit_breaker }
     }
 
     #[test]

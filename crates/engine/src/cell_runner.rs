@@ -7,8 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::{CellError, Column, ErrorCode, Project, Record, RowId};
+use rowmill_model::{CellError, Column, ErrorCode, Project, Record, RowId, TeamId};
 use rowmill_providers::Failure;
+use rowmill_providers::llm::batch::{BatchApi, BatchOutcome};
+use rowmill_providers::llm::{Dialect, Question};
 use rowmill_store::{Lane, Ticket};
 
 use crate::digest::Digest;
@@ -27,19 +29,56 @@ pub trait CellRunner: std::fmt::Debug + Send + Sync + 'static {
     /// Runs a cell to one outcome. Dropping the future aborts whatever it does.
     async fn call(&self, cell: &Cell) -> CallOutcome;
 
+    /// How cells are run in batches, if they can be.
+    fn batches(&self) -> Option<&dyn BatchCalls> {
+        None
+    }
+
     /// The results of these cells are stored: what was kept in case they had to run again can go.
     async fn settled(&self, _tickets: &[Ticket]) {}
+}
+
+/// A cell's question, and whom it is for. All questions of a batch are for the same model.
+#[derive(Debug)]
+pub struct BatchQuestion {
+    pub provider: &'static str,
+    pub question: Question,
+    pub dialect: Dialect,
+}
+
+/// Asks models in batches.
+#[async_trait]
+pub trait BatchCalls: Send + Sync {
+    /// What a cell asks; its outcome if it cannot be asked.
+    async fn question(&self, cell: &Cell) -> Result<BatchQuestion, CallOutcome>;
+
+    /// The batch API of a provider, by its id, with what the team has.
+    async fn api(&self, team: TeamId, provider: &str) -> Result<BatchApi, Failure>;
+
+    /// What a result comes to. `asked` is the provider's id and the model.
+    fn outcome(
+        &self,
+        api: &BatchApi,
+        asked: (&str, &str),
+        column: &Column,
+        outcome: BatchOutcome,
+    ) -> CallOutcome;
 }
 
 /// Whom a column pays, and what one of its cells may take.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Payees {
-    /// By id.
+    /// By id. A model's own provider comes first.
     pub providers: Vec<String>,
     /// The model that is asked, if it is one.
     pub model: Option<String>,
     pub input_tokens: f64,
     pub output_tokens: f64,
+    /// Web searches, and who is asked for them, in order.
+    pub searches: f64,
+    pub search_providers: Vec<String>,
+    /// Whether the model is asked in batches, which costs less.
+    pub is_batch: bool,
 }
 
 /// A cell to run.
@@ -93,8 +132,8 @@ pub enum CallOutcome {
     /// An input is missing after all.
     Skipped(CellError),
     Failed(Box<CallFailure>),
-    /// The way out is closed until then. No try is counted.
-    Later(Timestamp, Option<Box<Cause>>),
+    /// The way out is closed until then. No try is counted. What was paid before, and to whom, is the last part.
+    Later(Timestamp, Option<Box<Cause>>, Meta),
 }
 
 /// Why a provider or host rests: how its last call failed.

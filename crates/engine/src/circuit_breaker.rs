@@ -31,7 +31,24 @@ enum State {
     Probing,
 }
 
+/// Where a breaker stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BreakerState {
+    Closed,
+    Open,
+    /// A call may go, or is under way, that tells whether it closes.
+    Probing,
+}
+
 impl CircuitBreaker {
+    pub(crate) fn state(&self, now: Timestamp) -> BreakerState {
+        match self.state {
+            State::Closed => BreakerState::Closed,
+            State::Open { until } if until > now => BreakerState::Open,
+            State::Open { .. } | State::Probing => BreakerState::Probing,
+        }
+    }
+
     /// How many calls may begin now.
     pub(crate) fn available(&self, now: Timestamp) -> usize {
         match self.state {

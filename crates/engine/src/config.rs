@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::batch_config::BatchConfig;
+
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Number of cells that run concurrently.
@@ -31,6 +33,7 @@ pub struct Config {
     pub value_bytes_max: usize,
     /// How deep a cell's value may nest.
     pub nesting_max: usize,
+    pub batch: BatchConfig,
 }
 
 impl Default for Config {
@@ -50,6 +53,7 @@ impl Default for Config {
             unreachable_attempts_max: 3,
             value_bytes_max: 1024 * 1024,
             nesting_max: 64,
+            batch: BatchConfig::default(),
         }
     }
 }

@@ -102,6 +102,10 @@ async fn demands(
         let Some(column) = project.table.columns.iter().find(|column| column.slot == lane.slot) else {
             continue;
         };
+        if column.is_in_batches() {
+            shared.batch_lanes.ready(*lane, shared.clock.now(), shared.config.batch.collect);
+            continue;
+        }
         if !has_budget(shared, *lane, &project, column).await {
             continue;
         }
@@ -145,7 +149,7 @@ async fn limit_to_budgets(shared: &Shared, asks: Vec<(Lane, u32)>) -> Result<Vec
 /// Whether a lane is to be looked at now, as far as spending caps are concerned.
 async fn has_budget(shared: &Shared, lane: Lane, project: &Project, column: &Column) -> bool {
     let now = shared.clock.now();
-    let spending = shared.budgets.settings(&*shared.store, project.team, now).await;
+    let spending = shared.budgets.settings.of(&*shared.store, project.team, now).await;
     let payees = if spending.has_caps() { Some(shared.runner.payees(project, column).await) } else { None };
     let payees = payees.map(|payees| (payees, &spending.settings));
     shared.budgets.may_ask(lane, project, column, payees, now)

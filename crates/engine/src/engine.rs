@@ -10,6 +10,7 @@ use rowmill_store::{Change, ChangedRows, Store, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::batch_lanes::BatchLanes;
 use crate::budgets::Budgets;
 use crate::cell_permits::CellPermits;
 use crate::cell_runner::CellRunner;
@@ -20,7 +21,7 @@ use crate::in_flight::InFlightCells;
 use crate::liveness::Heartbeat;
 use crate::results::ResultSenders;
 use crate::shared::Shared;
-use crate::{dispatch, heartbeat, settler};
+use crate::{batches, dispatch, heartbeat, settler};
 
 /// How long to wait for the last results to be written.
 const LAST_RESULTS_MAX: Duration = Duration::from_secs(5);
@@ -33,6 +34,7 @@ pub struct Engine {
     dispatcher: JoinHandle<()>,
     settler: JoinHandle<()>,
     heartbeats: [JoinHandle<()>; 2],
+    batches: [JoinHandle<()>; 2],
 }
 
 impl Engine {
@@ -64,6 +66,7 @@ impl Engine {
             team_of: Mutex::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
             budgets: Budgets::default(),
+            batch_lanes: BatchLanes::default(),
         });
         // The store outlives the engine, and listeners are for ever: this one must not keep it alive.
         let listening = Arc::downgrade(&shared);
@@ -74,6 +77,9 @@ impl Engine {
                 let is_vague = change.restated && change.rows == ChangedRows::Many;
                 if is_vague && shared.in_flight.of_project(change.project) > 0 {
                     shared.recheck.notify_one();
+                }
+                if !change.revoked.is_empty() && shared.runner.batches().is_some() {
+                    shared.batch_lanes.revoked(change.project);
                 }
                 if change.ready || !change.revoked.is_empty() {
                     shared.wake.notify_one();
@@ -86,6 +92,10 @@ impl Engine {
             heartbeats: [
                 tokio::spawn(heartbeat::send_heartbeats(Arc::clone(&shared))),
                 tokio::spawn(heartbeat::requeue_lost_workers(Arc::clone(&shared))),
+            ],
+            batches: [
+                tokio::spawn(batches::collect_batches(Arc::clone(&shared))),
+                tokio::spawn(batches::keep_batches(Arc::clone(&shared))),
             ],
             shared,
         }
@@ -139,6 +149,13 @@ impl Engine {
     async fn begin_no_more(&mut self) {
         self.shared.permits.close();
         self.dispatcher.abort();
+        // A batch that is being made is given back by whoever finds it; the others go on at their provider.
+        self.batches.iter().for_each(JoinHandle::abort);
+        for task in &mut self.batches {
+            if !task.is_finished() {
+                let _ = task.await;
+            }
+        }
         if !self.dispatcher.is_finished() {
             let _ = (&mut self.dispatcher).await;
         }
@@ -149,6 +166,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.dispatcher.abort();
         self.settler.abort();
+        self.batches.iter().for_each(JoinHandle::abort);
         self.heartbeats.iter().for_each(JoinHandle::abort);
         self.shared.in_flight.close();
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rowmill_model::cell::Meta;
 use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::in_flight::OrphanedTickets;
@@ -37,7 +38,8 @@ pub(crate) async fn send_heartbeats(shared: Arc<Shared>) {
 fn give_back_orphans(shared: &Shared, before: &OrphanedTickets, held: &BTreeSet<Ticket>) -> OrphanedTickets {
     let (lost, orphans) = shared.in_flight.orphans(held, before);
     for ticket in lost {
-        let result = CellResult::Later { at_ms: shared.clock.now().as_millisecond(), error: None };
+        let result =
+            CellResult::Later { at_ms: shared.clock.now().as_millisecond(), error: None, meta: Meta::new() };
         shared.in_flight.give_back(Settlement { ticket, result });
     }
     orphans

@@ -20,6 +20,9 @@
 //!   no try is counted. On a database that several nodes share, they take turns.
 //! - Time comes from a [`rowmill_clock::Clock`], chance from a seed.
 
+mod batch_config;
+mod batch_lanes;
+mod batches;
 mod budgets;
 mod call_limits;
 mod cell_permits;
@@ -34,8 +37,10 @@ mod engine;
 mod fair_share;
 mod heartbeat;
 mod in_flight;
+mod limit_counts;
 mod limit_state;
 mod liveness;
+mod measure;
 mod provider_calls;
 mod rate_limiter;
 mod results;
@@ -45,15 +50,21 @@ mod settler;
 mod shared;
 mod shared_rates;
 mod single_flight;
+mod spending_cache;
 mod time_left;
 mod value_check;
 mod webhooks;
 
+pub use batch_config::BatchConfig;
 pub use call_limits::{CallLimit, CallLimits, CallPermit, LimitReached};
-pub use cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell, CellRunner, Payees, busy};
+pub use cell_runner::{
+    BatchCalls, BatchQuestion, CallFailure, CallOutcome, Capacity, Cause, Cell, CellRunner, Payees, busy,
+};
 pub use config::Config;
 pub use credentials::{CredentialFrom, Credentials, ProviderCredential, TeamCredentials};
 pub use digest::Digest;
 pub use engine::Engine;
-pub use provider_calls::{ProviderCalls, ProviderCallsConfig, SharedVerdicts};
+pub use limit_counts::LimitCounts;
+pub use measure::spent_dollars;
+pub use provider_calls::{CallForecast, ProviderCalls, ProviderCallsConfig, SharedVerdicts};
 pub use webhooks::{Deliverer, WebhookConfig, WebhookSecrets};

@@ -29,6 +29,7 @@ pub(crate) struct LimitStates {
 
 #[derive(Debug)]
 pub(crate) struct LimitState {
+    pub(crate) provider: &'static str,
     pub(crate) rate_limiter: RateLimiter,
     /// Only for limits that have a circuit breaker.
     pub(crate) breaker: Option<CircuitBreaker>,
@@ -58,9 +59,10 @@ impl LimitStates {
 }
 
 impl LimitState {
-    pub(crate) fn new(rate_limiter: RateLimiter, has_circuit_breaker: bool) -> Self {
+    pub(crate) fn new(provider: &'static str, rate_limiter: RateLimiter, has_circuit_breaker: bool) -> Self {
         let breaker = has_circuit_breaker.then(CircuitBreaker::default);
         Self {
+            provider,
             rate_limiter,
             breaker,
             used_at: Timestamp::MIN,

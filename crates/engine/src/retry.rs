@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rowmill_model::ErrorCode;
 use rowmill_model::cell::Meta;
-use rowmill_model::{ErrorCode, Spent};
 use rowmill_store::CellResult;
 
 use crate::cell_runner::{CallFailure, Cause};
@@ -40,34 +40,34 @@ pub(crate) fn decide(
     if is_unreachable && at > after(since, config.unreachable_max) {
         return CellResult::Failed(error, meta);
     }
-    CellResult::Retry { at_ms: at.as_millisecond(), error, spent: Spent::of(&meta) }
+    CellResult::Retry { at_ms: at.as_millisecond(), error, meta }
 }
 
 /// What is to be written of a cell that meets a provider at rest: it waits, but not for ever. Its time over,
-/// it ends with what the provider rests for, and nobody is called for it.
+/// it ends with what the provider rests for, and nobody is called for it. `meta` says what was paid before.
 pub(crate) fn put_off(
     config: &Config,
     at: Timestamp,
-    cause: Option<Cause>,
+    (cause, meta): (Option<Cause>, Meta),
     tries: &Tries,
     now: Timestamp,
 ) -> CellResult {
     // Behind the moment, which may be between two milliseconds.
     let at_ms = |at: Timestamp| at.as_millisecond().saturating_add(1);
     let Some(Cause { error, is_unreachable }) = cause else {
-        return CellResult::Later { at_ms: at_ms(at), error: None };
+        return CellResult::Later { at_ms: at_ms(at), error: None, meta };
     };
     let wait_max = match error.code {
         _ if is_unreachable => config.unreachable_max,
         // Whoever says when to come back is believed.
-        ErrorCode::RateLimited => return CellResult::Later { at_ms: at_ms(at), error: Some(error) },
+        ErrorCode::RateLimited => return CellResult::Later { at_ms: at_ms(at), error: Some(error), meta },
         _ => config.cell_deadline,
     };
     let until = after(tries.since, wait_max);
     if now >= until {
-        return CellResult::Failed(error, Meta::new());
+        return CellResult::Failed(error, meta);
     }
-    CellResult::Later { at_ms: at_ms(at.min(until)), error: Some(error) }
+    CellResult::Later { at_ms: at_ms(at.min(until)), error: Some(error), meta }
 }
 
 fn after(time: Timestamp, wait: Duration) -> Timestamp {
@@ -166,9 +166,9 @@ mod tests {
     fn waits(code: ErrorCode, is_unreachable: bool, since: i64, rest: i64) -> Result<i64, ErrorCode> {
         let error = CellError { code, message: "It is so.".to_owned() };
         let tries = Tries { attempts: 0, attempts_max: 5, since: at(-since) };
-        let cause = Some(Cause { error: error.clone(), is_unreachable });
+        let cause = (Some(Cause { error: error.clone(), is_unreachable }), Meta::new());
         match put_off(&Config::default(), at(rest), cause, &tries, at(0)) {
-            CellResult::Later { at_ms, error: told } => {
+            CellResult::Later { at_ms, error: told, .. } => {
                 assert_eq!(told, Some(error), "the true cause");
                 Ok(at_ms / 1_000 - 1_000)
             }

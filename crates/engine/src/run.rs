@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use rowmill_fairness::Tenant;
 use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, ErrorCode, pricing};
@@ -20,7 +19,7 @@ use crate::value_check::{self, InvalidValue};
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     if let Some((error, at)) = shared.budgets.refusal(cell.ticket, shared.clock.now()) {
-        let result = CellResult::Later { at_ms: at.as_millisecond(), error: Some(error) };
+        let result = CellResult::Later { at_ms: at.as_millisecond(), error: Some(error), meta: Meta::new() };
         let settlement = Settlement { ticket: cell.ticket, result };
         shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
         return;
@@ -43,7 +42,12 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     note_list_cost(&shared, &cell, &mut outcome).await;
     shared.claim_ahead.finished();
     panic_guard.is_armed = false;
-    let result = to_cell_result(&shared, &cell, outcome, started);
+    let tries = Tries {
+        attempts: cell.attempts,
+        attempts_max: cell.column.retry.max_attempts,
+        since: cell.waiting_since.unwrap_or(started),
+    };
+    let result = to_cell_result(&shared, &tries, outcome);
     let settlement = Settlement { ticket: cell.ticket, result };
     let running = shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
     if running <= shared.wanted.load(Ordering::Relaxed) {
@@ -56,9 +60,11 @@ async fn note_list_cost(shared: &Shared, cell: &Cell, outcome: &mut CallOutcome)
     let meta = match outcome {
         CallOutcome::Value(_, meta) | CallOutcome::NoData(meta) => meta,
         CallOutcome::Failed(call_failure) => &mut call_failure.meta,
+        // Only a research is paid for before it is put off, and it has noted its prices.
         CallOutcome::Skipped(_) | CallOutcome::Later(..) => return,
     };
-    let spending = shared.budgets.settings(&*shared.store, cell.project.team, shared.clock.now()).await;
+    let settings = &shared.budgets.settings;
+    let spending = settings.of(&*shared.store, cell.project.team, shared.clock.now()).await;
     pricing::note_list_cost(&spending.settings, meta);
 }
 
@@ -75,12 +81,7 @@ fn timed_out(deadline: Duration) -> CallOutcome {
 }
 
 /// What is to be written of a try's outcome.
-fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome, started: Timestamp) -> CellResult {
-    let tries = Tries {
-        attempts: cell.attempts,
-        attempts_max: cell.column.retry.max_attempts,
-        since: cell.waiting_since.unwrap_or(started),
-    };
+pub(crate) fn to_cell_result(shared: &Shared, tries: &Tries, outcome: CallOutcome) -> CellResult {
     match outcome {
         CallOutcome::Value(raw, meta) => {
             let Config { value_bytes_max, nesting_max, .. } = shared.config;
@@ -103,12 +104,12 @@ fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome, started: T
         }
         CallOutcome::NoData(meta) => CellResult::NoData(meta),
         CallOutcome::Skipped(error) => CellResult::Skipped(error),
-        CallOutcome::Later(at, cause) => {
-            retry::put_off(&shared.config, at, cause.map(|cause| *cause), &tries, shared.clock.now())
+        CallOutcome::Later(at, cause, paid) => {
+            retry::put_off(&shared.config, at, (cause.map(|cause| *cause), paid), tries, shared.clock.now())
         }
         CallOutcome::Failed(call_failure) => {
             let now = shared.clock.now();
-            retry::decide(&shared.config, *call_failure, &tries, now, &mut shared.random())
+            retry::decide(&shared.config, *call_failure, tries, now, &mut shared.random())
         }
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnId, Project, ProjectId, Table};
-use rowmill_store::{CellResult, Lane, Settle, Settled, Settlement, Ticket};
+use rowmill_store::{Lane, Settle, Settled, Settlement, Ticket};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use crate::cell_runner::Capacity;
 use crate::dispatch::start;
+use crate::measure::count_settled;
 use crate::results::{BATCH_WINDOW, Finished};
 use crate::shared::Shared;
 
@@ -56,13 +57,7 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
         };
         start(&shared, claimed);
         shared.in_flight.end_claim(number);
-        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for (settlement, _) in batch.iter().zip(taken).filter(|(_, taken)| *taken) {
-            *counts.entry(word(&settlement.result)).or_default() += 1;
-        }
-        for (word, count) in counts {
-            metrics::counter!("rowmill_cells_settled_total", "outcome" => word).increment(count);
-        }
+        count_settled(&batch, &taken);
         let tickets: Vec<Ticket> = batch.into_iter().map(|settlement| settlement.ticket).collect();
         shared.runner.settled(&tickets).await;
         shared.in_flight.settled(tickets);
@@ -87,10 +82,10 @@ async fn next_of(shared: &Shared, finished: &[Finished]) -> Vec<(Lane, u32)> {
     let mut demands = Vec::new();
     for (project, slots) in settled.into_values() {
         // Money is set aside by the dispatcher alone.
-        if shared.budgets.has_caps(project.team) {
+        if shared.budgets.settings.has_caps(project.team) {
             continue;
         }
-        for column in waiting_for(&project.table, &slots) {
+        for column in waiting_for(&project.table, &slots).filter(|column| !column.is_in_batches()) {
             let capacity = shared.runner.capacity(project, column).await;
             demands.push((Lane { project: project.id, slot: column.slot }, capacity));
         }
@@ -109,17 +104,6 @@ fn waiting_for<'a>(table: &'a Table, slots: &BTreeSet<Slot>) -> impl Iterator<It
     columns.iter().filter(move |column| {
         column.dependencies.iter().any(|dependency| settled.contains(&dependency.column_id))
     })
-}
-
-fn word(result: &CellResult) -> &'static str {
-    match result {
-        CellResult::Value(..) => "value",
-        CellResult::NoData(_) => "no_data",
-        CellResult::Retry { .. } => "retry",
-        CellResult::Later { .. } => "later",
-        CellResult::Skipped(_) => "skipped",
-        CellResult::Failed(error, _) => error.code.word(),
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use rowmill_model::{Project, ProjectId, TeamId};
 use rowmill_store::{Claim, Lane, Store, StoreError, WorkerId};
 use tokio::sync::Notify;
 
+use crate::batch_lanes::BatchLanes;
 use crate::budgets::Budgets;
 use crate::cell_permits::CellPermits;
 use crate::cell_runner::CellRunner;
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) team_of: Mutex<HashMap<ProjectId, TeamId>>,
     pub(crate) random: Mutex<fastrand::Rng>,
     pub(crate) budgets: Budgets,
+    pub(crate) batch_lanes: BatchLanes,
 }
 
 impl Shared {

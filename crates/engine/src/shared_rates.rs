@@ -162,7 +162,13 @@ mod tests {
 
     fn limit(requests: u32, has_circuit_breaker: bool) -> CallLimit {
         let rates = if requests == 0 { vec![] } else { vec![RateLimit { requests, per_seconds: 1 }] };
-        CallLimit { key: Digest::of(["post"]), rates, at_once_max: usize::MAX, has_circuit_breaker }
+        CallLimit {
+            provider: "test",
+            key: Digest::of(["post"]),
+            rates,
+            at_once_max: usize::MAX,
+            has_circuit_breaker,
+        }
     }
 
     /// Calls as often as it may until then; when, in milliseconds.

@@ -20,8 +20,12 @@ pub(crate) fn note(estimate: &Estimate) -> String {
         columns.map(|basis| basis.header.as_str()).collect()
     };
     let unknown = of(BasisFrom::Unknown);
+    let missing =
+        estimate.basis.iter().find_map(|basis| Some((&basis.header, basis.missing_credential.as_ref()?)));
     if estimate.cells == 0 {
         "Nothing would run.".to_owned()
+    } else if let Some((header, words)) = missing {
+        format!("{header} lacks a credential, and its cells would fail: {words}")
     } else if !unknown.is_empty() {
         let named: Vec<&str> = unknown.iter().take(NAMED_MAX).copied().collect();
         let more = if unknown.len() > NAMED_MAX { ", …" } else { "" };
@@ -65,6 +69,7 @@ mod tests {
                 sample: 1,
                 model: None,
                 usd: None,
+                missing_credential: None,
             });
             let basis: Vec<ColumnBasis> = basis.collect();
             let likely: Option<f64> = columns.iter().map(|(_, usd)| *usd).sum();
@@ -78,5 +83,11 @@ mod tests {
         assert!(note(&unknown).starts_with("Unknown: no finished cell of Greeting"));
         assert!(note(&estimate(&[(BasisFrom::SampledRows, Some(1.0))])).contains("price list"));
         assert_eq!(note(&estimate(&[])), "Nothing would run.");
+        let mut lacking = unknown;
+        lacking.basis[1].missing_credential = Some("No language model is configured.".to_owned());
+        assert!(
+            note(&lacking).contains("Greeting lacks a credential")
+                && note(&lacking).contains("language model")
+        );
     }
 }

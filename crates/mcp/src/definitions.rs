@@ -86,7 +86,7 @@ fn description(tool: Tool) -> &'static str {
              nothing; fields that are no column are refused."
         }
         Tool::DeleteRows => {
-            "Delete rows for good. A dry run unless dryRun is false; then expectedCount must be the dry run's count."
+            "Delete rows. People can restore them from the trash for a while. A dry run unless dryRun is false; then expectedCount must be the dry run's count."
         }
         Tool::Run => {
             "Fill processed cells that never ran, failed, were skipped or are stale. A dry run unless dryRun is false: \

@@ -73,7 +73,7 @@ pub(crate) fn output_schema(tool: Tool) -> Value {
 
 fn status() -> Value {
     json!({
-        "processing": boolean(), "rows": object(), "columns": objects(), "columnsLeftOut": integer(), "run": object(),
+        "processing": boolean(), "rows": object(), "columns": objects(), "columnsLeftOut": integer(), "run": object(), "inBatches": object(),
     })
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn wait(
 
 /// The status in numbers, with the columns by header.
 pub(crate) fn numbers(status: &ProcessingStatus) -> Value {
-    let ProcessingStatus { project, plan, tally, row_count, updated_at_ms: _ } = status;
+    let ProcessingStatus { project, plan, tally, row_count, updated_at_ms: _, batches } = status;
     let rows = tally.rows(plan, *row_count);
     let processed: Vec<&Column> =
         project.table.columns.iter().filter(|column| column.kind.is_processed()).collect();
@@ -87,6 +87,11 @@ pub(crate) fn numbers(status: &ProcessingStatus) -> Value {
     if let Some(run) = run(status) {
         put(&mut shown, "run", run);
     }
+    if !batches.is_empty() {
+        let cells: u64 = batches.iter().map(|batch| batch.record.cells).sum();
+        let words = "These cells wait for the provider's batches, which may take up to 24 hours.";
+        put(&mut shown, "inBatches", json!({ "batches": batches.len(), "cells": cells, "note": words }));
+    }
     shown
 }
 
@@ -97,7 +102,7 @@ fn run(status: &ProcessingStatus) -> Option<Value> {
     if !tally.is_processing() && run.is_blank() {
         return None;
     }
-    let RunTally { done, empty, failed, skipped, stopped, spent } = run;
+    let RunTally { done, empty, failed, skipped, stopped, spent, failures: _, skips: _ } = run;
     let mut shown = json!({
         "cells": tally.pending() + run.ended(),
         "done": done, "empty": empty, "failed": failed, "skipped": skipped, "stopped": stopped,

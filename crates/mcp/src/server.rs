@@ -79,7 +79,8 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<(&Call, Tenant), Error
 
 /// Whether a tool is offered to this caller.
 fn is_offered(call: &Call, tool: Tool) -> bool {
-    (tool.is_read_only() || !call.read_only) && call.caller.needs(tool.scopes()).is_ok()
+    let is_in_reach = tool != Tool::CreateTable || call.caller.reaches_new_projects();
+    (tool.is_read_only() || !call.read_only) && call.caller.needs(tool.scopes()).is_ok() && is_in_reach
 }
 
 /// That the caller may read: what is no tool shows tables, too.
@@ -92,6 +93,10 @@ fn not_offered(name: &str, call: &Call) -> Refusal {
     if let Some(Err(missing)) = tool.map(|tool| call.caller.needs(tool.scopes())) {
         return Refusal::from(missing)
             .next("Ask the person for a key with this scope; Settings, Agents makes one.");
+    }
+    if tool == Some(Tool::CreateTable) && !call.caller.reaches_new_projects() {
+        return Refusal::new("This key is limited to some tables, and cannot create another.")
+            .next("Ask the person for a key without that limit; Settings, Agents makes one.");
     }
     if tool.is_some() {
         return Refusal::new(format!("{name} changes things, and this connection only reads."))

@@ -37,9 +37,33 @@ pub struct AiConfig {
     /// Whom to ask if the first choice fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<AiFallback>,
+    /// Addresses of images (PNG, JPEG, GIF, WebP) and PDF documents that are fetched and sent with the prompt, such as
+    /// `@{columnId}`. Empty ones are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4), inner(length(max = 2_000)))]
+    pub attachments: Vec<String>,
+    /// When the model is asked. `batch` is not available with `fallback`, `attachments` and `research`.
+    #[serde(default, skip_serializing_if = "Processing::is_realtime")]
+    pub processing: Processing,
     /// How an `ai-research` column finds its answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub research: Option<Research>,
+}
+
+/// `realtime`: each cell is asked as soon as it is its turn. `batch`: cells are collected and sent through the provider's
+/// batch API, at half the price, with results within 24 hours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Processing {
+    #[default]
+    Realtime,
+    Batch,
+}
+
+impl Processing {
+    pub fn is_realtime(&self) -> bool {
+        *self == Self::Realtime
+    }
 }
 
 /// The second choice of an AI column: another model, another provider, or both.

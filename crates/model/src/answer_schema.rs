@@ -1,6 +1,6 @@
 //! The shape a column asks of a model's answers.
 
-use rowmill_json_schema::{JsonSchema, ValidationError};
+use rowmill_json_schema::{JsonSchema, Refusal, ValidationError};
 use serde_json::Value;
 
 /// How many problems are told; the rest mostly follow from the first.
@@ -14,11 +14,17 @@ pub struct AnswerSchema(JsonSchema);
 impl AnswerSchema {
     /// Reads a schema; the error says why it cannot be used.
     pub fn compile(schema: &Value) -> Result<Self, String> {
-        JsonSchema::untrusted(schema).map(Self).map_err(|error| told(&error, "the schema"))
+        JsonSchema::untrusted(schema).map(Self).map_err(|refusal| match refusal {
+            Refusal::Invalid(error) => told(&error, "the schema"),
+            Refusal::TooComplex(words) => format!("the schema {words}"),
+        })
     }
 
     /// What is wrong with an answer; nothing if it is right.
     pub fn problems(&self, value: &Value) -> Vec<String> {
+        if self.0.is_too_deep(value) {
+            return vec!["the answer is nested too deeply for a schema that refers to itself".to_owned()];
+        }
         self.0.errors(value, PROBLEMS_MAX).iter().map(|error| told(error, "the answer")).collect()
     }
 }

@@ -61,6 +61,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Stored by their place here: a new one goes to the end.
     pub const ALL: [Self; 15] = [
         Self::MissingInput,
         Self::InvalidInput,

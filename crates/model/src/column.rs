@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-pub use crate::ai_config::{AiConfig, AiFallback, AiProvider};
+pub use crate::ai_config::{AiConfig, AiFallback, AiProvider, Processing};
 use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
@@ -120,6 +120,14 @@ pub struct Column {
     pub rate_limit: Option<RateLimit>,
     #[serde(default)]
     pub cache_ttl_seconds: u32,
+}
+
+impl Column {
+    /// Whether its cells go to the provider in batches.
+    pub fn is_in_batches(&self) -> bool {
+        let is_batch = |ai: &AiConfig| !ai.processing.is_realtime() && ai.research.is_none();
+        self.kind == ColumnType::Ai && self.ai_config.as_ref().is_some_and(is_batch)
+    }
 }
 
 /// A column that must settle first.

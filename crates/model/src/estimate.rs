@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::plan::LeftCells;
+
 /// What a run is likely to take.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -18,10 +20,47 @@ pub struct Estimate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     pub credits: Option<f64>,
-    /// How long it is likely to take, at the rates that providers and columns allow.
+    /// How long it is likely to take, at the rates that providers and columns allow, and by what the last cells of the
+    /// columns took. Where none has run, a call is taken to last 3 seconds.
     pub seconds: u64,
+    /// Of columns with `processing: "batch"`. Omitted if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BatchPart")]
+    pub batch: Option<BatchPart>,
     /// How it was made, column by column.
     pub basis: Vec<ColumnBasis>,
+    /// Cells of these rows and columns that would not run, and why. Cells without their input are not among them: they are
+    /// skipped as they run. Omitted in estimates of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LeftCells")]
+    pub not_run: Option<LeftCells>,
+}
+
+/// What goes through batches. Its time is not in `seconds`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchPart {
+    pub cells: u64,
+    /// US dollars that are likely saved; null if a price is not known.
+    #[schemars(range(min = 0))]
+    pub saved_usd: Option<f64>,
+    /// How long it may take.
+    pub seconds_max: u64,
+}
+
+/// The time that providers allow themselves for a batch, in seconds.
+pub const BATCH_SECONDS_MAX: u64 = 24 * 60 * 60;
+
+impl BatchPart {
+    /// Of both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            cells: self.cells + other.cells,
+            saved_usd: self.saved_usd.zip(other.saved_usd).map(|(one, other)| one + other),
+            seconds_max: self.seconds_max.max(other.seconds_max),
+        }
+    }
 }
 
 /// An amount in US dollars that is not certain.
@@ -55,10 +94,14 @@ pub struct ColumnBasis {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DollarRange")]
     pub usd: Option<DollarRange>,
+    /// Which credential the column lacks. Its cells fail without it, and what they cost with it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 1_000))]
+    pub missing_credential: Option<String>,
 }
 
 /// `last_cells`: the last cells of this column that ran. `sampled_rows`: some of the rows, and the price of the model or
-/// provider. `free`: the column calls nobody who is paid. `unknown`: there is neither.
+/// provider. `free`: the column calls nobody who is paid. `unknown`: there is neither, or a credential is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BasisFrom {
@@ -94,6 +137,11 @@ impl DollarRange {
         Self { low: self.low + other.low, likely: self.likely + other.likely, high: self.high + other.high }
     }
 
+    #[must_use]
+    pub fn times(self, count: f64) -> Self {
+        Self { low: self.low * count, likely: self.likely * count, high: self.high * count }
+    }
+
     /// To a millionth of a dollar.
     #[must_use]
     pub fn rounded(self) -> Self {
@@ -115,7 +163,12 @@ impl Estimate {
             (one, other) => one.or(other),
         };
         self.seconds += other.seconds;
+        self.batch = match (self.batch, other.batch) {
+            (Some(one), Some(other)) => Some(one.and(other)),
+            (one, other) => one.or(other),
+        };
         self.basis.extend(other.basis);
+        self.not_run = self.not_run.zip(other.not_run).map(|(one, other)| one.and(other));
         self
     }
 
@@ -149,6 +202,11 @@ mod tests {
         let unknown = Estimate { cells: 2, usd: None, ..Estimate::default() };
         let both = known.clone().and(unknown);
         assert_eq!((both.cells, both.usd, both.credits), (3, None, Some(1.0)));
+        let batch = |cells, saved_usd| Some(BatchPart { cells, saved_usd, seconds_max: BATCH_SECONDS_MAX });
+        let of = |batch| Estimate { batch, ..Estimate::default() };
+        assert_eq!(of(batch(2, Some(1.0))).and(of(batch(3, Some(2.0)))).batch, batch(5, Some(3.0)));
+        assert_eq!(of(batch(2, None)).and(of(batch(3, Some(2.0)))).batch, batch(5, None));
+        assert_eq!(of(batch(2, None)).and(of(None)).batch, batch(2, None));
         let sum = DollarRange { low: 2.0, likely: 4.0, high: 6.0 };
         assert_eq!(known.clone().and(known).usd, Some(sum));
     }

@@ -66,13 +66,27 @@ pub enum UnknownKeys {
 }
 
 /// Parts of the names of headers that carry secrets or prove who sent something.
-const SECRET_PARTS: [&str; 10] =
-    ["auth", "cookie", "signature", "token", "secret", "password", "api-key", "apikey", "hmac", "credential"];
+const SECRET_PARTS: [&str; 12] = [
+    "auth",
+    "cookie",
+    "credential",
+    "hmac",
+    "jwt",
+    "key",
+    "passwd",
+    "password",
+    "secret",
+    "session",
+    "signature",
+    "token",
+];
+/// Names with such a part that are known to carry none.
+const NO_SECRETS: [&str; 1] = ["idempotency-key"];
 
 /// Whether a header may carry a secret. Such a header is neither kept nor written into a column.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    SECRET_PARTS.iter().any(|part| name.contains(part))
+    SECRET_PARTS.iter().any(|part| name.contains(part)) && !NO_SECRETS.contains(&name.as_str())
 }
 
 #[cfg(test)]
@@ -90,6 +104,16 @@ mod tests {
             "X-Gitlab-Token",
             "X-API-Key",
             "X-Shopify-Hmac-Sha256",
+            "X-Jwt",
+            "X-Api-Token",
+            "X-Auth-Request-Email",
+            "X-Acme-Secret",
+            "X-Twilio-Signature",
+            "X-Functions-Key",
+            "apikey",
+            "X-Session-Id",
+            "X-Password",
+            "X-Amz-Credential",
         ] {
             assert!(is_secret_header(name), "{name}");
         }

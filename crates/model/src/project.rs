@@ -7,6 +7,7 @@ use crate::hook::Hook;
 use crate::ids::{ProjectId, TeamId};
 use crate::table::Table;
 use crate::trash::Trash;
+use crate::unfinished_copy::Copying;
 
 /// Everything known of a project but its rows and views.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct Project {
     /// Oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// Set while the rows of another project are copied into this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copying: Option<Copying>,
     /// Unix milliseconds.
     #[serde(rename = "createdAt")]
     pub created_at_ms: i64,

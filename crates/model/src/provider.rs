@@ -112,6 +112,12 @@ impl Provider {
         }
     }
 
+    /// Whether each of its web searches is a credit where it tells none. Exa tells dollars, and a server of one's own
+    /// is not paid.
+    pub fn has_search_credits(&self) -> bool {
+        self.kind == ProviderKind::Search && self.credential == Credential::Key && self.id != EXA.id
+    }
+
     /// `ROWMILL_<PROVIDER>_API_KEY`.
     pub fn api_key_variable(&self) -> String {
         format!("ROWMILL_{}_API_KEY", self.id.to_uppercase())

@@ -228,6 +228,9 @@ pub fn for_each_template_at(column: &mut Column, mut visit: impl FnMut(&str, Sec
         if let Some(system) = &mut ai.system {
             visit("aiConfig.system", Secrets::Refused, system);
         }
+        for (place, text) in ai.attachments.iter_mut().enumerate() {
+            visit(&format!("aiConfig.attachments[{place}]"), Secrets::Refused, text);
+        }
     }
     if let Some(TaskConfig { task_type: _, waterfall_email, web_scraper }) = &mut column.task_config {
         if let Some(WaterfallEmail { input_mapping, .. }) = waterfall_email {

@@ -163,6 +163,7 @@ mod tests {
             table: Table::new(),
             trash: crate::trash::Trash::default(),
             hooks: Vec::new(),
+            copying: None,
             created_at_ms: 0,
             updated_at_ms: 0,
         }

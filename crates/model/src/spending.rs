@@ -18,6 +18,8 @@ use crate::spent::Amount;
 pub const CAPS_MAX: usize = 100;
 /// How many prices of models a team can have.
 pub const PRICES_MAX: usize = 500;
+/// Stands for a column in the ledger: what comparisons of prompts have cost. They say nothing of what a cell costs.
+pub const COMPARISONS: &str = "_comparisons";
 const MILLISECONDS_A_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// What a team has set, as it is stored.

@@ -73,10 +73,21 @@ pub struct Usage {
     /// Of language models.
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Of the input: what came from a server's cache, and what it put there.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_written_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
-    pub const NONE: Self = Self { attempts: 0, input_tokens: 0, output_tokens: 0 };
+    pub const NONE: Self =
+        Self { attempts: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cache_written_tokens: 0 };
 
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
@@ -87,11 +98,14 @@ const COST: &str = "cost";
 const LIST_COST: &str = "listCost";
 const CREDITS: &str = "credits";
 const TRIED: &str = "tried";
+pub(crate) const PAID: &str = "paid";
 /// Whoever names more for one answer is mistaken.
 const TOKENS_EACH_MAX: u64 = 1_000_000_000;
 const CACHED: &str = "cached";
 const INPUT_TOKENS: &str = "inputTokens";
 const OUTPUT_TOKENS: &str = "outputTokens";
+const CACHED_TOKENS: &str = "cachedTokens";
+const CACHE_WRITTEN_TOKENS: &str = "cacheWrittenTokens";
 
 impl Spent {
     pub const NOTHING: Self = Self { cost: None, list_cost: None, credits: None, usage: Usage::NONE };
@@ -125,6 +139,8 @@ impl Spent {
                 attempts: u64::from(!is_cached),
                 input_tokens: tokens(INPUT_TOKENS),
                 output_tokens: tokens(OUTPUT_TOKENS),
+                cached_tokens: tokens(CACHED_TOKENS),
+                cache_written_tokens: tokens(CACHE_WRITTEN_TOKENS),
             },
         }
     }
@@ -135,8 +151,14 @@ impl Spent {
                 meta.insert(name.to_owned(), amount.number().into());
             }
         }
-        let Usage { attempts: _, input_tokens, output_tokens } = self.usage;
-        for (name, tokens) in [(INPUT_TOKENS, input_tokens), (OUTPUT_TOKENS, output_tokens)] {
+        let Usage { attempts: _, input_tokens, output_tokens, cached_tokens, cache_written_tokens } =
+            self.usage;
+        for (name, tokens) in [
+            (INPUT_TOKENS, input_tokens),
+            (OUTPUT_TOKENS, output_tokens),
+            (CACHED_TOKENS, cached_tokens),
+            (CACHE_WRITTEN_TOKENS, cache_written_tokens),
+        ] {
             if tokens > 0 {
                 meta.insert(name.to_owned(), tokens.into());
             }
@@ -153,6 +175,14 @@ impl Spent {
         meta.remove(COST);
         meta.remove(LIST_COST);
         meta.remove(CREDITS);
+        meta.remove(PAID);
+    }
+
+    /// Takes the tokens out of a provenance, where there is no value that they would say something of.
+    pub fn forget_tokens(meta: &mut Meta) {
+        for name in [INPUT_TOKENS, OUTPUT_TOKENS, CACHED_TOKENS, CACHE_WRITTEN_TOKENS] {
+            meta.remove(name);
+        }
     }
 }
 
@@ -175,6 +205,8 @@ impl std::ops::AddAssign for Spent {
                 attempts: used.attempts.saturating_add(more.attempts),
                 input_tokens: used.input_tokens.saturating_add(more.input_tokens),
                 output_tokens: used.output_tokens.saturating_add(more.output_tokens),
+                cached_tokens: used.cached_tokens.saturating_add(more.cached_tokens),
+                cache_written_tokens: used.cache_written_tokens.saturating_add(more.cache_written_tokens),
             },
         };
     }
@@ -227,8 +259,18 @@ mod tests {
             Value::Object(meta) => Spent::of(&meta).usage,
             _ => Usage::NONE,
         };
-        let told = json!({"inputTokens": 7, "outputTokens": 2});
-        assert_eq!(usage(told), Usage { attempts: 1, input_tokens: 7, output_tokens: 2 });
+        let told = json!({"inputTokens": 7, "outputTokens": 2, "cachedTokens": 4, "cacheWrittenTokens": 1});
+        let counted = Usage {
+            attempts: 1,
+            input_tokens: 7,
+            output_tokens: 2,
+            cached_tokens: 4,
+            cache_written_tokens: 1,
+        };
+        assert_eq!(usage(told.clone()), counted);
+        let mut noted = Meta::new();
+        Spent { usage: counted, ..Spent::NOTHING }.note(&mut noted);
+        assert_eq!(Value::Object(noted), told);
         assert_eq!(usage(json!({})), Usage { attempts: 1, ..Usage::NONE });
         assert_eq!(usage(json!({"inputTokens": 7, "cached": true})), Usage::NONE);
         assert_eq!(usage(json!({"inputTokens": -7, "outputTokens": u64::MAX})).output_tokens, 0);

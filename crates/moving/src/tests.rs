@@ -296,6 +296,7 @@ fn document(team: TeamId, id: ProjectId) -> String {
         table,
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 1,
         updated_at_ms: 2,
     };

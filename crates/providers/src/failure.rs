@@ -8,6 +8,7 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use rowmill_model::{ErrorCode, Spent};
 use serde_json::Value;
 
+use crate::bounded_value::bounded_value;
 use crate::redactor::Redactor;
 
 /// Why there is no result. The message is a sentence for the table's owner and holds no secret.
@@ -207,7 +208,7 @@ const WORDS_CHARS_MAX: usize = 300;
 
 /// The sentence in an error's body, wherever its author put it; else the beginning of the body.
 pub(crate) fn words(body: &[u8]) -> Option<String> {
-    let said = serde_json::from_slice::<Value>(body).ok().and_then(|body| said(&body, 4));
+    let said = bounded_value(body).ok().and_then(|body| said(&body, 4));
     let text = said.unwrap_or_else(|| String::from_utf8_lossy(body.get(..2000).unwrap_or(body)).into_owned());
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String =

@@ -10,9 +10,12 @@
 //! - [`email`]: finders of a person's e-mail address.
 //! - [`scrape`]: the content of web pages.
 //! - [`search`]: web search.
+//! - [`attachment`]: images and PDF documents for a model.
 //! - [`catalogue`]: which providers there are and what each needs.
 
 pub mod access;
+pub mod attachment;
+mod bounded_value;
 pub mod catalogue;
 pub mod email;
 pub mod failure;

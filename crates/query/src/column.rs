@@ -153,6 +153,13 @@ impl Replaced {
         *self = Self { since: epoch, list: Vec::new() };
     }
 
+    /// Forgets what was replaced before a change.
+    pub(crate) fn forget_before(&mut self, epoch: u64) {
+        let gone = self.list.partition_point(|previous| previous.epoch < epoch);
+        self.list.drain(..gone);
+        self.since = self.since.max(epoch);
+    }
+
     /// What was replaced since a change; `None` if not all of that is known.
     pub(crate) fn since(&self, epoch: u64) -> Option<&[PreviousValue]> {
         let from = self.list.partition_point(|previous| previous.epoch < epoch);
@@ -292,11 +299,13 @@ impl ValueColumn {
 pub(crate) struct StateFacts(u16);
 
 impl StateFacts {
-    /// How many there can be.
-    pub(crate) const COUNT: u16 = 1 << 9;
+    /// Where the error begins.
+    const ERROR_SHIFT: u16 = 5;
+    /// How many there can be: with each of the errors, and with none.
+    const COUNT: usize = (ErrorCode::ALL.len() + 1) << Self::ERROR_SHIFT;
 
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        (0..Self::COUNT).map(Self)
+        (0..Self::COUNT).filter_map(|number| u16::try_from(number).ok()).map(Self)
     }
 
     pub(crate) fn of(state: &CellState) -> Self {
@@ -306,13 +315,14 @@ impl StateFacts {
             .error
             .as_ref()
             .map_or(0, |error| place_of(ErrorCode::ALL.iter().position(|code| *code == error.code)) + 1);
-        Self(status | u16::from(state.stale) << 3 | u16::from(state.manual) << 4 | error << 5)
+        Self(status | u16::from(state.stale) << 3 | u16::from(state.manual) << 4 | error << Self::ERROR_SHIFT)
     }
 
     /// A state that every filter takes for the one these were made of.
     pub(crate) fn state(self) -> CellState {
         let status = CellStatus::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or_default();
-        let code = usize::from(self.0 >> 5).checked_sub(1).and_then(|code| ErrorCode::ALL.get(code));
+        let code =
+            usize::from(self.0 >> Self::ERROR_SHIFT).checked_sub(1).and_then(|code| ErrorCode::ALL.get(code));
         CellState {
             status,
             stale: self.0 >> 3 & 1 == 1,
@@ -342,5 +352,25 @@ impl Hasher for IdentityHasher {
 
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_a_number_that_is_not_too_large() {
+        let errors = ErrorCode::ALL.map(|code| Some(CellError { code, message: String::new() }));
+        for error in errors.into_iter().chain([None]) {
+            for status in CellStatus::ALL {
+                let error = error.clone();
+                let state = CellState { status, stale: true, manual: true, error, ..CellState::default() };
+                let facts = StateFacts::of(&state);
+                assert!(facts.number() < StateFacts::COUNT, "{state:?}");
+                assert_eq!((facts.state().status, facts.state().error), (state.status, state.error));
+            }
+        }
+        assert_eq!(StateFacts::all().count(), StateFacts::COUNT);
     }
 }

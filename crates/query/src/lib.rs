@@ -8,10 +8,13 @@
 
 mod budget;
 mod bulk_filter;
+mod cache_loader;
 mod change_log;
 mod chunked_list;
 mod column;
 mod cursor;
+mod find;
+mod groups;
 mod load;
 mod order;
 mod order_cache;
@@ -27,15 +30,21 @@ mod scan;
 mod selection;
 mod snapshot;
 mod stream;
+mod summary;
 mod top_k;
 mod values;
+mod waiting_columns;
+mod whole_order;
 
 #[cfg(test)]
 mod tests;
 
 pub use crate::budget::Budget;
 pub use crate::cursor::Cursor;
+pub use crate::find::{Find, FindDirection, FindFrom, Found, FoundCell};
+pub use crate::groups::{Group, GroupBy, GroupTally, Groups};
 pub use crate::page::{Page, PageOf, Part, Start};
 pub use crate::query::Query;
 pub use crate::rest::{Rest, SLICE_BYTES};
 pub use crate::selection::Selection;
+pub use crate::summary::Summaries;

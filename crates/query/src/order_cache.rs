@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
@@ -16,8 +16,8 @@ use crate::plan::Plan;
 use crate::selection::Selection;
 use crate::snapshot::Snapshot;
 
-/// How many orders a project has at most; the one that was not used for longest goes first.
-const ORDERS_MAX: usize = 32;
+/// How many orders a project has at most, however small they are: they are counted each time one is brought up to date.
+const ORDERS_MAX: usize = 1_024;
 
 /// The orders of one project.
 #[derive(Debug, Default)]
@@ -32,6 +32,8 @@ pub(crate) struct CachedOrder {
     pub(crate) plan: Arc<Plan>,
     rows: Mutex<Ordered>,
     used: AtomicU64,
+    /// What its rows took when it was last brought up to date.
+    bytes: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -83,8 +85,8 @@ impl OrderCache {
         if let Some(order) = self.get(&name) {
             return order;
         }
-        let used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
-        let order = Arc::new(CachedOrder { plan: Arc::clone(plan), rows: Mutex::default(), used });
+        let order = Arc::new(CachedOrder::new(plan));
+        order.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut orders = self.orders();
         if orders.len() >= ORDERS_MAX {
             let oldest = orders.iter().min_by_key(|(_, order)| order.used.load(Ordering::Relaxed));
@@ -99,18 +101,50 @@ impl OrderCache {
         self.orders().clear();
     }
 
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.orders().len()
+    }
+
     pub(crate) fn bytes(&self) -> usize {
-        let bytes = |order: &Arc<CachedOrder>| {
-            // One that is being made is counted when it is done.
-            order.rows.try_lock().map_or(0, |ordered| ordered.rows.bytes())
+        self.orders().iter().map(|(name, order)| order.bytes(name)).sum()
+    }
+
+    /// Evicts orders until they take no more than this: the least recently used go first, and the last one stays.
+    pub(crate) fn shrink_to(&self, bytes_max: usize) {
+        let mut orders = self.orders();
+        let mut bytes: usize = orders.iter().map(|(name, order)| order.bytes(name)).sum();
+        if bytes <= bytes_max {
+            return;
+        }
+        let used = |(name, order): (&String, &Arc<CachedOrder>)| {
+            (order.used.load(Ordering::Relaxed), order.bytes(name), name.clone())
         };
-        self.orders().iter().map(|(name, order)| name.len() + bytes(order)).sum()
+        let mut by_use: Vec<(u64, usize, String)> = orders.iter().map(used).collect();
+        by_use.sort_unstable();
+        by_use.pop();
+        for (_, of_order, name) in by_use {
+            if bytes <= bytes_max {
+                break;
+            }
+            orders.remove(&name);
+            bytes = bytes.saturating_sub(of_order);
+        }
     }
 }
 
 impl CachedOrder {
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
-        Self { plan: Arc::clone(plan), rows: Mutex::default(), used: AtomicU64::new(0) }
+        Self {
+            plan: Arc::clone(plan),
+            rows: Mutex::default(),
+            used: AtomicU64::new(0),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+
+    fn bytes(&self, name: &str) -> usize {
+        name.len() + size_of::<Self>() + self.bytes.load(Ordering::Relaxed)
     }
 
     /// Some of its rows, if it is current and nobody is busy with it.
@@ -123,6 +157,16 @@ impl CachedOrder {
 
     /// Some of its rows, after it was brought up to date. `None` if a column is not there any more.
     pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: &SliceOf) -> Option<Slice> {
+        self.read(snapshot, now, |rows| slice(&self.plan, snapshot, rows, part))
+    }
+
+    /// Does something with all of its rows, after it was brought up to date. `None` if a column is not there any more.
+    pub(crate) fn read<T>(
+        &self,
+        snapshot: &Snapshot,
+        now: Timestamp,
+        work: impl FnOnce(&ChunkedList) -> Option<T>,
+    ) -> Option<T> {
         let mut ordered = self.rows.lock();
         let is_known = ordered.generation == snapshot.generation;
         match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {
@@ -134,7 +178,8 @@ impl CachedOrder {
             None => ordered.rows = order::make(&self.plan, snapshot, now)?.into(),
         }
         (ordered.generation, ordered.epoch) = (snapshot.generation, snapshot.epoch());
-        slice(&self.plan, snapshot, &ordered.rows, part)
+        self.bytes.store(ordered.rows.bytes(), Ordering::Relaxed);
+        work(&ordered.rows)
     }
 }
 

@@ -72,7 +72,12 @@ impl Plan {
 
     /// The columns that must be there; those it sorts by last.
     pub(crate) fn names(&self) -> Vec<ColumnKey> {
-        let mut names = Vec::new();
+        self.names_with(&[])
+    }
+
+    /// The same, behind others that somebody needs besides.
+    pub(crate) fn names_with(&self, also: &[ColumnKey]) -> Vec<ColumnKey> {
+        let mut names = also.to_vec();
         self.filter.iter().for_each(|step| step.names(&mut names));
         names.extend(self.keys.iter().map(|(name, _)| name.clone()));
         let mut distinct: Vec<ColumnKey> = Vec::with_capacity(names.len());
@@ -119,7 +124,7 @@ fn leaf_step(leaf: &Leaf) -> FilterStep {
     }
 }
 
-fn value_name(source: &Source, path: Option<&Path>) -> Option<ColumnKey> {
+pub(crate) fn value_name(source: &Source, path: Option<&Path>) -> Option<ColumnKey> {
     let slot = source.slot()?;
     let (paths, typed) = (source.paths().chain(path).cloned().collect(), source.typed().cloned());
     Some(ColumnKey::Value { slot, paths, typed })
@@ -220,7 +225,8 @@ fn all(len: usize, bit: bool) -> FixedBitSet {
     rows
 }
 
-fn rows_with(column: Option<&ValueColumn>, len: usize, ask: &impl ValuePredicate) -> FixedBitSet {
+/// The rows whose value in a column is asked for.
+pub(crate) fn rows_with(column: Option<&ValueColumn>, len: usize, ask: &impl ValuePredicate) -> FixedBitSet {
     let Some(column) = column else { return all(len, ask.holds("")) };
     let values = bulk_filter(&column.values, ask);
     match column.numbers() {

@@ -9,10 +9,11 @@ use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject};
 
 use crate::budget::Budget;
+use crate::cache_loader::{CacheLoader, blocking, is_current};
 use crate::order_cache::{CachedOrder, Slice, SliceOf, name_of};
 use crate::page::{Page, PageOf, Part, Start, cursor_behind, rank_before};
 use crate::plan::Plan;
-use crate::project_cache::{CacheLoader, CachedProject, ProjectCache, blocking, is_current};
+use crate::project_cache::{CachedProject, ProjectCache};
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::selection::Selection;
 use crate::stream::{self, Stream};
@@ -20,7 +21,7 @@ use crate::stream::{self, Stream};
 /// How long a read may take, unless another time is set.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a page is read whose rows change between being found and being read.
-const TRIES_MAX: usize = 4;
+pub(crate) const TRIES_MAX: usize = 4;
 
 #[derive(Debug, Clone)]
 pub struct Query {
@@ -101,7 +102,7 @@ impl Query {
         }
     }
 
-    fn stream<'q>(&'q self, project: &'q StoredProject, until: Instant) -> Stream<'q> {
+    pub(crate) fn stream<'q>(&'q self, project: &'q StoredProject, until: Instant) -> Stream<'q> {
         Stream { store: &self.loader.store, project, until }
     }
 

@@ -215,13 +215,15 @@ impl Snapshot {
         self.set(row, names, cells)
     }
 
+    /// Forgets the older half of the changed rows when they are too many: what is up to date stays so.
     fn forget_changed(&mut self) {
         if self.changed.len() > Self::CHANGED_MAX.max(self.positions.len() / 8) {
-            self.forgotten += self.changed.len() as u64;
-            self.changed = Vec::new();
+            let gone = self.changed.len() / 2;
+            self.changed.drain(..gone);
+            self.forgotten += gone as u64;
             for (_, column) in &mut self.columns {
                 if let Column::Values(column) = column {
-                    column.replaced.start(self.forgotten);
+                    column.replaced.forget_before(self.forgotten);
                 }
             }
         }

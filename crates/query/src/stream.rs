@@ -191,7 +191,7 @@ impl Stream<'_> {
     }
 
     /// Scans the rows of a selection and folds them into `kept`; says with it which change was the last one seen.
-    async fn select<T: Send + 'static>(
+    pub(crate) async fn select<T: Send + 'static>(
         &self,
         selection: &Selection,
         now: Timestamp,

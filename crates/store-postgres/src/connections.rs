@@ -3,9 +3,9 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use deadpool_postgres::{ClientWrapper, Object, Pool};
+use deadpool_postgres::{ClientWrapper, Object, Pool, Status};
 use rowmill_fairness::{FairSemaphore, Permit, Tenant};
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{PoolStats, Result, StoreError};
 
 use crate::connect::POOL_WAIT;
 use crate::server_error::no_connection;
@@ -56,6 +56,17 @@ impl Connections {
     /// Permission to keep a snapshot open; `None` if there are too many.
     pub(crate) fn try_keep(&self) -> Option<Permit> {
         self.snapshots.try_acquire(Tenant::current())
+    }
+
+    pub(crate) fn stats(&self) -> PoolStats {
+        let Status { max_size, size, available, waiting } = self.pool.status();
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        PoolStats {
+            in_use: count(size.saturating_sub(available)),
+            idle: count(available),
+            max: Some(count(max_size)),
+            waiting: count(waiting),
+        }
     }
 
     pub(crate) fn close(&self) {

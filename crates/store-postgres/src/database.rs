@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use rowmill_fairness::Permit;
-use rowmill_store::{Result, StoreError, WriteHealth};
+use rowmill_store::{PoolStats, Result, StoreError, WriteHealth};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -22,6 +22,8 @@ const POOLER: &str = "the database URL points to a connection pooler in transact
  statements; use PgBouncer 1.21 or later with max_prepared_statements above 0, set its pool_mode to \
  session, or connect to PostgreSQL directly";
 
+const WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
 /// The server, behind a pool of connections.
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -31,6 +33,7 @@ pub(crate) struct Database {
     /// Whether the server's disk takes writes.
     pub(crate) health: WriteHealth,
     begin_write: String,
+    begin_lazy_write: String,
     begin_read: String,
 }
 
@@ -45,9 +48,11 @@ pub(crate) enum CommitDoubt {
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(crate) enum Access {
     Read,
     Write,
+    /// Commits without waiting for the disk.
+    LazyWrite,
 }
 
 impl Database {
@@ -58,9 +63,14 @@ impl Database {
             connections: Connections::new(pool),
             wait_max: statement_timeout + ANSWER_GRACE,
             health: WriteHealth::default(),
-            begin_write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limit}"),
+            begin_write: format!("{WRITE}; {limit}"),
+            begin_lazy_write: format!("{WRITE}; {limit}; SET LOCAL synchronous_commit = off"),
             begin_read: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {limit}"),
         }
+    }
+
+    pub(crate) fn pool_stats(&self) -> PoolStats {
+        self.connections.stats()
     }
 
     pub(crate) fn close(&self) {
@@ -106,8 +116,18 @@ impl Database {
         input: I,
         attempt: Attempt<I, T>,
     ) -> Result<T> {
+        self.write_as(Access::Write, doubt, input, attempt).await
+    }
+
+    pub(crate) async fn write_as<I: Send + Sync, T: Send>(
+        &self,
+        access: Access,
+        doubt: CommitDoubt,
+        input: I,
+        attempt: Attempt<I, T>,
+    ) -> Result<T> {
         let mut work = Work::new(input, attempt);
-        let written = self.transact(Access::Write, doubt, &mut work).await;
+        let written = self.transact(access, doubt, &mut work).await;
         self.health.note(&written);
         written?;
         work.into_done()
@@ -202,6 +222,7 @@ impl Database {
         let begin = match access {
             Access::Read => &self.begin_read,
             Access::Write => &self.begin_write,
+            Access::LazyWrite => &self.begin_lazy_write,
         };
         let client = self.connections.get().await.map_err(Failed::Before)?;
         let mut tx = Tx::new(client, begin, self.wait_max);

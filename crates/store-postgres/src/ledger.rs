@@ -1,9 +1,8 @@
 //! The ledger: what was used, by day, column, provider and person.
 
-use rowmill_model::spending::day_of;
 use rowmill_model::{Amount, ColumnId, ProjectId, Spent, TeamId, Usage};
 use rowmill_store::Result;
-use rowmill_store::spending::{LEDGER_DAYS, Learned, LedgerEntry, LedgerLine, Money};
+use rowmill_store::spending::{LEDGER_LINES_AT_ONCE, Learned, LedgerEntry, LedgerLine, Money};
 use tokio_postgres::Row;
 
 use crate::convert::{signed, unsigned};
@@ -28,13 +27,18 @@ pub(crate) fn add(tx: &mut Tx, team: TeamId, project: ProjectId, entries: &[Ledg
         Box::new(texts)
     };
     let days: Vec<i64> = entries.iter().map(|entry| entry.day).collect();
+    let tries: Vec<i64> = entries.iter().map(|entry| signed(entry.tries)).collect();
     tx.at_last(
         "INSERT INTO rowmill.ledger AS l (team, project, day, col, provider, person, calls, input_tokens, \
-         output_tokens, usd, credits) SELECT $1, $2, * FROM unnest($3::int8[], $4::text[], $5::text[], $6::text[], \
-         $7::int8[], $8::int8[], $9::int8[], $10::int8[], $11::int8[]) \
-         ON CONFLICT (team, day, project, col, provider, person) DO UPDATE SET calls = l.calls + excluded.calls, \
+         output_tokens, usd, credits, tries, cached_tokens, cache_written_tokens) SELECT $1, $2, * \
+         FROM unnest($3::int8[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[], \
+         $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[]) \
+         ON CONFLICT (team, day, project, col, provider, person) DO UPDATE SET \
+         tries = coalesce(l.tries, l.calls) + excluded.tries, calls = l.calls + excluded.calls, \
          input_tokens = l.input_tokens + excluded.input_tokens, \
          output_tokens = l.output_tokens + excluded.output_tokens, \
+         cached_tokens = l.cached_tokens + excluded.cached_tokens, \
+         cache_written_tokens = l.cache_written_tokens + excluded.cache_written_tokens, \
          usd = CASE WHEN excluded.usd IS NULL THEN l.usd ELSE coalesce(l.usd, 0) + excluded.usd END, \
          credits = CASE WHEN excluded.credits IS NULL THEN l.credits \
          ELSE coalesce(l.credits, 0) + excluded.credits END",
@@ -50,23 +54,27 @@ pub(crate) fn add(tx: &mut Tx, team: TeamId, project: ProjectId, entries: &[Ledg
             usage(|usage| usage.output_tokens),
             amounts(Spent::dollars),
             amounts(|spent| spent.credits),
+            Box::new(tries),
+            usage(|usage| usage.cached_tokens),
+            usage(|usage| usage.cache_written_tokens),
         ],
     );
 }
 
-/// What the cells of a column took since a day.
+/// What the cells of a column took since a day. Lines of older versions have no tries, but a call for each.
 pub(crate) async fn learned(
     tx: &mut Tx,
     project: ProjectId,
     column: &ColumnId,
     since_day: i64,
 ) -> Result<Learned> {
-    let sql = "SELECT coalesce(sum(calls), 0)::int8, coalesce(sum(usd), 0)::int8, coalesce(sum(credits), 0)::int8 \
-               FROM rowmill.ledger WHERE project = $1 AND col = $2 AND day >= $3";
+    let sql = "SELECT provider, coalesce(sum(coalesce(tries, calls)), 0)::int8, coalesce(sum(usd), 0)::int8, \
+               coalesce(sum(credits), 0)::int8 FROM rowmill.ledger WHERE project = $1 AND col = $2 AND day >= $3 \
+               GROUP BY provider";
     let found = tx.query(sql, &[&project.uuid(), &column.as_str(), &since_day]).await?;
-    let learned =
-        |row: &Row| Learned { calls: row.get(0), money: Money { usd: row.get(1), credits: row.get(2) } };
-    Ok(found.first().map(learned).unwrap_or_default())
+    Ok(found.iter().fold(Learned::default(), |learned, row| {
+        learned.with(row.get(0), row.get(1), Money { usd: row.get(2), credits: row.get(3) })
+    }))
 }
 
 /// What was spent since a day: by a team, and in one project or of one provider if that is asked for.
@@ -91,8 +99,9 @@ pub(crate) async fn lines(
     first_day: i64,
     last_day: i64,
 ) -> Result<Vec<LedgerLine>> {
-    let sql = "SELECT day, project, col, provider, person, calls, input_tokens, output_tokens, usd, credits \
-               FROM rowmill.ledger WHERE team = $1 AND day BETWEEN $2 AND $3 \
+    let sql = "SELECT day, project, col, provider, person, calls, input_tokens, output_tokens, usd, credits, \
+               coalesce(tries, calls), cached_tokens, cache_written_tokens FROM rowmill.ledger \
+               WHERE team = $1 AND day BETWEEN $2 AND $3 \
                ORDER BY day, project, col, provider, person";
     Ok(tx.query(sql, &[&team.0, &first_day, &last_day]).await?.iter().map(line).collect())
 }
@@ -100,7 +109,13 @@ pub(crate) async fn lines(
 fn line(row: &Row) -> LedgerLine {
     let count = |place: usize| unsigned(row.get(place));
     let amount = |place: usize| row.get::<_, Option<i64>>(place).map(Amount::of_parts);
-    let usage = Usage { attempts: count(5), input_tokens: count(6), output_tokens: count(7) };
+    let usage = Usage {
+        attempts: count(5),
+        input_tokens: count(6),
+        output_tokens: count(7),
+        cached_tokens: count(11),
+        cache_written_tokens: count(12),
+    };
     LedgerLine {
         project: ProjectId::from_uuid(row.get(1)),
         entry: LedgerEntry {
@@ -109,15 +124,15 @@ fn line(row: &Row) -> LedgerLine {
             provider: row.get(3),
             person: row.get(4),
             spent: Spent { cost: amount(8), credits: amount(9), usage, ..Spent::NOTHING },
+            tries: count(10),
         },
     }
 }
 
-/// Forgets what is too old to be told.
-pub(crate) fn trim(tx: &mut Tx, team: TeamId, now_ms: i64) {
-    let before = day_of(now_ms) - LEDGER_DAYS;
-    tx.at_last(
-        "DELETE FROM rowmill.ledger WHERE team = $1 AND day < $2",
-        vec![Box::new(team.0), Box::new(before)],
-    );
+/// Removes some lines from before a day.
+pub(crate) async fn sweep(tx: &mut Tx, before_day: i64) -> Result<()> {
+    let sql = "DELETE FROM rowmill.ledger WHERE (team, day, project, col, provider, person) IN \
+               (SELECT team, day, project, col, provider, person FROM rowmill.ledger WHERE day < $1 \
+               ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)";
+    tx.query(sql, &[&before_day, &i64::from(LEDGER_LINES_AT_ONCE)]).await.map(|_| ())
 }

@@ -6,6 +6,7 @@
 //! a session of its own; without one, nodes poll for changes every second.
 
 mod apply;
+mod batches;
 mod carry;
 mod change_bus;
 mod change_message;
@@ -18,15 +19,18 @@ mod copy;
 mod database;
 mod documents;
 mod ended_runs;
+mod examine;
 mod guests;
 mod import_jobs;
 mod import_store;
 mod inspect;
+mod kept_answers;
 mod leases;
 mod ledger;
 mod live_counts;
 mod lookups;
 mod node;
+mod observe;
 mod offset_cache;
 mod page_answer;
 mod page_sql;
@@ -69,5 +73,6 @@ mod work;
 
 pub use crate::carry::Carrier;
 pub use crate::connect::Options;
+pub use crate::examine::{Examined, Schema, examine};
 pub use crate::inspect::Inspector;
 pub use crate::store::PostgresStore;

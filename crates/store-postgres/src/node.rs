@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::change_bus::{ChangeBus, Outgoing};
 use crate::claimed_rows::ClaimedRows;
 use crate::connect::{Options, Server};
-use crate::database::{CommitDoubt, Database};
+use crate::database::{Access, CommitDoubt, Database};
 use crate::documents::Documents;
 use crate::offset_cache::OffsetCache;
 use crate::project_locks::ProjectLocks;
@@ -99,10 +99,39 @@ impl Node {
         I: Send + Sync + 'static,
         T: Send + 'static,
     {
+        self.write_as(Access::Write, doubt, input, attempt).await
+    }
+
+    /// Like `write`, but committed without waiting for the disk: if the database server crashes, the last moments of it may
+    /// be lost, though never a part of a transaction.
+    pub(crate) async fn write_lazily<I, T>(
+        self: &Arc<Self>,
+        doubt: CommitDoubt,
+        input: I,
+        attempt: Attempt<I, T>,
+    ) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.write_as(Access::LazyWrite, doubt, input, attempt).await
+    }
+
+    async fn write_as<I, T>(
+        self: &Arc<Self>,
+        access: Access,
+        doubt: CommitDoubt,
+        input: I,
+        attempt: Attempt<I, T>,
+    ) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+    {
         let node = Arc::clone(self);
         to_completion(async move {
             let _in_flight = node.in_flight.read().await;
-            node.database.write(doubt, input, attempt).await
+            node.database.write_as(access, doubt, input, attempt).await
         })
         .await
     }

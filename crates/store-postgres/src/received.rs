@@ -96,10 +96,7 @@ async fn keep_of_team(tx: &mut Tx, team: TeamId, new: &[NewReceived], keep: Keep
 
 /// Removes the oldest where there are too many. The new ones are counted, but not there yet.
 async fn make_room(tx: &mut Tx, team: TeamId, (count, total): (u64, u64), keep: KeepReceived) -> Result<()> {
-    let (over_count, over_bytes) = (count.saturating_sub(keep.count), total.saturating_sub(keep.bytes));
-    if over_count == 0 && over_bytes == 0 {
-        return Ok(());
-    }
+    let Some((over_count, over_bytes)) = keep.over(count, total) else { return Ok(()) };
     let sql = "SELECT num, bytes FROM rowmill.received WHERE team = $1 ORDER BY num LIMIT $2";
     let oldest = tx.query(sql, &[&team.0, &i64::from(RECEIVED_AT_ONCE)]).await?;
     let oldest = oldest.iter().map(|row| (unsigned(row.get(0)), unsigned(row.get(1))));
@@ -122,7 +119,7 @@ async fn list(tx: &mut Tx, team: TeamId, filter: ReceivedFilter, limit: u32) -> 
                AND ($5::bool IS NULL OR (hook IS NOT NULL) = $5) AND ($6::uuid IS NULL OR hook = $6) \
                ORDER BY num DESC LIMIT $4";
     let (before, status) = (before.map_or(i64::MAX, signed), status.map(ReceivedStatus::number));
-    let of_hooks = source.map(|source| source != ReceivedSource::EventPlatform);
+    let of_hooks = source.map(ReceivedSource::is_of_hooks);
     let hook = source.and_then(ReceivedSource::hook).map(HookId::uuid);
     let found = tx.query(sql, &[&team.0, &before, &status, &i64::from(limit), &of_hooks, &hook]).await?;
     found.iter().map(record).collect()

@@ -38,10 +38,11 @@ pub(crate) async fn trigger(
     let mut open = OpenProject::open(tx, documents, state).await?;
     open.load(tx, [], positions.iter().copied().map(block_of)).await?;
     open.changes.started_by = by.clone();
-    let count = open.changes.trigger(positions, &trigger.pick, limit)?;
     if trigger.dry_run {
-        return Ok((PartDone { count: Triggered { run: None, ..count }, next_block }, Vec::new()));
+        let count = open.changes.rehearse(positions, &trigger.pick, limit)?;
+        return Ok((PartDone { count, next_block }, Vec::new()));
     }
+    let count = open.changes.trigger(positions, &trigger.pick, limit)?;
     let changes = if count.rows == 0 { Vec::new() } else { vec![open.finish(tx, trigger.now_ms)?] };
     Ok((PartDone { count, next_block }, changes))
 }
@@ -91,6 +92,7 @@ pub(crate) fn processing_status_of(parsed: Parsed, state: &State) -> Result<Proc
         tally: state.tally()?,
         row_count: state.row_count,
         updated_at_ms: state.tallied_at_ms,
+        batches: Vec::new(),
     })
 }
 

@@ -19,6 +19,9 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("webhooks", include_str!("migrations/0011_webhooks.sql")),
     ("received", include_str!("migrations/0012_received.sql")),
     ("spending", include_str!("migrations/0013_spending.sql")),
+    ("kept answers", include_str!("migrations/0014_kept_answers.sql")),
+    ("cached tokens", include_str!("migrations/0015_cached_tokens.sql")),
+    ("batches", include_str!("migrations/0016_batches.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::Tally;
-use rowmill_model::spending::{CapScope, day_of};
+use rowmill_model::spending::day_of;
 use rowmill_model::{Amount, Cap, ProjectId, TeamId};
 use rowmill_store::spending::{
-    CapStanding, LEARNED_DAYS, LedgerLine, Money, NOTICES_KEPT_MS, Reached, Reserve, Reserved, RunCap,
-    SpendingStore, TeamSpending,
+    CapStanding, LEARNED_DAYS, LedgerEntry, LedgerLine, Money, NOTICES_KEPT_MS, Reached, Reserve, Reserved,
+    RunCap, SpendingStore, TeamSpending,
 };
+use rowmill_store::spending_scope::{ReservedUnder, SpentUnder};
 use rowmill_store::webhooks::Subscription;
 use rowmill_store::{Result, StoreError};
 use tokio_postgres::Row;
@@ -46,6 +47,18 @@ impl SpendingStore for PostgresStore {
         self.node().write(Repeat, asked, |tx, asked| Box::pin(reserve(tx, asked))).await
     }
 
+    async fn charge(&self, team: TeamId, project: ProjectId, entry: LedgerEntry) -> Result<()> {
+        // It is added: doing it twice would count it twice.
+        self.node()
+            .write(Tell, (team, project, entry), |tx, (team, project, entry)| {
+                Box::pin(async move {
+                    ledger::add(tx, *team, *project, std::slice::from_ref(entry));
+                    Ok(())
+                })
+            })
+            .await
+    }
+
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>> {
         self.node()
             .read((team, now_ms), |tx, (team, now_ms)| Box::pin(cap_standings(tx, *team, *now_ms)))
@@ -72,6 +85,16 @@ impl SpendingStore for PostgresStore {
                 Box::pin(ledger::lines(tx, *team, *first_day, *last_day))
             })
             .await
+    }
+
+    async fn sweep_ledger(&self, before_day: i64) -> Result<bool> {
+        // No transaction is begun while there is nothing to do.
+        let sql = "SELECT 1 FROM rowmill.ledger WHERE day < $1 LIMIT 1";
+        if self.node.database.ask(sql, &[&before_day]).await?.is_empty() {
+            return Ok(false);
+        }
+        self.node().write(Repeat, before_day, |tx, day| Box::pin(ledger::sweep(tx, *day))).await?;
+        Ok(true)
     }
 }
 
@@ -125,6 +148,9 @@ async fn reserve(tx: &mut Tx, asked: &Reserve) -> Result<Reserved> {
     // Nodes that reserve for one team do so one after the other.
     let sql = "SELECT version, document, run_caps FROM rowmill.spending_settings WHERE team = $1 FOR UPDATE";
     let TeamSpending { settings, .. } = read_settings(&tx.query(sql, &[&team.0]).await?)?;
+    // Before what was spent is read, in the ledger or in the run's counts: of a cell that tells its price meanwhile, the
+    // price must be counted, too.
+    let learned = ledger::learned(tx, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS).await?;
     let sql = "SELECT change_seq, tally FROM rowmill.counters WHERE id = $1";
     let found = tx.query(sql, &[&lane.project.uuid()]).await?;
     let Some(row) = found.first() else { return Ok(Reserved::default()) };
@@ -137,16 +163,14 @@ async fn reserve(tx: &mut Tx, asked: &Reserve) -> Result<Reserved> {
                AND NOT EXISTS (SELECT 1 FROM rowmill.workers w WHERE w.id = r.worker)";
     tx.query(sql, &[&team.0, &asked.worker.0]).await?;
     let caps = asked.caps(&settings, run_cap(tx, lane.project).await?, &tally);
-    // Before what was spent is read: of a cell that tells its price meanwhile, the price must be counted, too.
-    let learned = ledger::learned(tx, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS).await?;
     let mut standings = Vec::with_capacity(caps.len());
     for cap in caps {
         let spent = spent(tx, *team, &cap, *now_ms, Some(&tally)).await?;
         let reserved = reserved(tx, *team, &cap, Some(asked)).await?;
         standings.push(CapStanding { cap, spent, reserved });
     }
-    let granted = asked.decide(&standings, learned);
-    hold(tx, asked, asked.held.plus(granted.each.times(granted.granted)));
+    let granted = asked.decide(&standings, &learned);
+    hold(tx, asked, asked.held_with(&granted));
     if let Some(reached) = &granted.reached {
         tell(tx, asked, reached, tally.run_number(), seq).await?;
     }
@@ -154,23 +178,21 @@ async fn reserve(tx: &mut Tx, asked: &Reserve) -> Result<Reserved> {
     Ok(granted)
 }
 
-/// What a cap has spent, in the unit it is in. A run's is known only with its counts.
+/// What a cap has spent, in the unit it is in.
 async fn spent(tx: &mut Tx, team: TeamId, cap: &Cap, now_ms: i64, tally: Option<&Tally>) -> Result<i64> {
-    let money = match cap.first_day(now_ms) {
-        Some(day) => {
-            let project = cap.project_id.filter(|_| cap.scope == CapScope::Project);
-            ledger::spent(tx, team, day, project, cap.provider.as_deref()).await?
+    let money = match SpentUnder::of(cap, now_ms, tally) {
+        SpentUnder::Ledger { first_day, project, provider } => {
+            ledger::spent(tx, team, first_day, project, provider).await?
         }
-        None => tally.map(|tally| Money::spent(&tally.run().spent)).unwrap_or_default(),
+        SpentUnder::Run(money) => money,
     };
-    Ok(if cap.is_in_dollars() { money.usd } else { money.credits })
+    Ok(money.of(cap))
 }
 
-/// What is set aside under a cap, but for one worker's in one lane. A run's is that of its project.
+/// What is set aside under a cap, but for one worker's in one lane.
 async fn reserved(tx: &mut Tx, team: TeamId, cap: &Cap, but: Option<&Reserve>) -> Result<i64> {
-    let of_run = but.filter(|_| cap.scope == CapScope::Run).map(|asked| asked.lane.project);
-    let project = cap.project_id.or(of_run).map(ProjectId::uuid);
-    let provider = cap.provider.as_ref().map(|provider| format!("%,{provider},%"));
+    let ReservedUnder { project, providers_like } = ReservedUnder::of(cap, but);
+    let project = project.map(ProjectId::uuid);
     let worker: Option<Uuid> = but.map(|asked| asked.worker.0);
     let of: Option<Uuid> = but.map(|asked| asked.lane.project.uuid());
     let slot: Option<i64> = but.map(|asked| i64::from(asked.lane.slot));
@@ -178,9 +200,9 @@ async fn reserved(tx: &mut Tx, team: TeamId, cap: &Cap, but: Option<&Reserve>) -
                WHERE team = $1 AND ($2::uuid IS NULL OR project = $2) AND ($3::text IS NULL OR providers LIKE $3) \
                AND ($4::uuid IS NULL OR worker <> $4 OR project <> $5::uuid OR slot <> $6::int8) \
                AND EXISTS (SELECT 1 FROM rowmill.workers w WHERE w.id = r.worker)";
-    let found = tx.query(sql, &[&team.0, &project, &provider, &worker, &of, &slot]).await?;
+    let found = tx.query(sql, &[&team.0, &project, &providers_like, &worker, &of, &slot]).await?;
     let Some(row) = found.first() else { return Ok(0) };
-    Ok(row.get(usize::from(!cap.is_in_dollars())))
+    Ok(Money { usd: row.get(0), credits: row.get(1) }.of(cap))
 }
 
 /// Writes down what a worker holds in a lane.
@@ -222,7 +244,6 @@ async fn tell(tx: &mut Tx, asked: &Reserve, reached: &Reached, run: u64, seq: u6
         "DELETE FROM rowmill.spending_notices WHERE team = $1 AND at < $2",
         vec![Box::new(team), Box::new(asked.now_ms - NOTICES_KEPT_MS)],
     );
-    ledger::trim(tx, asked.team, asked.now_ms);
     let sql = "SELECT subscriptions FROM rowmill.webhooks WHERE team = $1";
     let found = tx.query(sql, &[&team]).await?;
     let text: Option<&str> = found.first().and_then(|row| row.get(0));

@@ -31,14 +31,17 @@ impl WebhookStore for PostgresStore {
         if shares.is_empty() {
             return Ok(Vec::new());
         }
-        // What is claimed twice after a lost answer is delivered when the lease ends.
+        // What is claimed twice after a lost answer is delivered when the lease ends. A claim or an outcome that a crash
+        // of the database loses is made again: deliveries are made at least once.
         self.node()
-            .write(Tell, (shares, claim), |tx, (shares, claim)| Box::pin(webhooks::claim(tx, shares, claim)))
+            .write_lazily(Tell, (shares, claim), |tx, (shares, claim)| {
+                Box::pin(webhooks::claim(tx, shares, claim))
+            })
             .await
     }
 
     async fn settle_deliveries(&self, done: Vec<DeliverySettlement>) -> Result<()> {
-        self.node().write(Repeat, done, |tx, done| Box::pin(webhooks::settle(tx, done))).await
+        self.node().write_lazily(Repeat, done, |tx, done| Box::pin(webhooks::settle(tx, done))).await
     }
 
     async fn deliveries(

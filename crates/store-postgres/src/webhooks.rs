@@ -145,28 +145,31 @@ pub(crate) async fn settle(tx: &mut Tx, done: &[DeliverySettlement]) -> Result<(
     let nums: Vec<i64> = done.iter().map(|done| signed(done.id.num)).collect();
     let found = tx
         .query(
-            "SELECT num, due_at, log FROM rowmill.deliveries WHERE num = ANY($1) ORDER BY num FOR UPDATE",
+            // Not locked: only who has the lease writes, and the writes below ask for it again.
+            "SELECT num, due_at, log FROM rowmill.deliveries WHERE num = ANY($1)",
             &[&nums],
         )
         .await?;
-    let (mut settled, mut due, mut statuses) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut tried, mut logs, mut forgotten) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut settled, mut leases, mut due, mut statuses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut tried, mut logs, mut forgotten) = (Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
     for row in &found {
-        let (num, due_at): (i64, Option<i64>) = (row.get(0), row.get(1));
+        let (num, lease): (i64, Option<i64>) = (row.get(0), row.get(1));
         // Whoever has the delivery now has another lease.
         let is_own =
-            |done: &&DeliverySettlement| signed(done.id.num) == num && due_at == Some(done.leased_until_ms);
+            |done: &&DeliverySettlement| signed(done.id.num) == num && lease == Some(done.leased_until_ms);
         let Some(done) = done.iter().find(is_own) else { continue };
         let (due_at, status) = match done.outcome {
             DeliveryOutcome::Delivered => (None, DeliveryStatus::Delivered),
             DeliveryOutcome::GivenUp => (None, DeliveryStatus::Failed),
             DeliveryOutcome::Retry(at_ms) => (Some(at_ms), DeliveryStatus::Pending),
             DeliveryOutcome::Forgotten => {
-                forgotten.push(num);
+                forgotten.0.push(num);
+                forgotten.1.push(lease);
                 continue;
             }
         };
         settled.push(num);
+        leases.push(lease);
         due.push(due_at);
         statuses.push(status.number());
         tried.push(i64::from(done.attempt.is_some()));
@@ -175,12 +178,24 @@ pub(crate) async fn settle(tx: &mut Tx, done: &[DeliverySettlement]) -> Result<(
     tx.at_last(
         "UPDATE rowmill.deliveries d SET due_at = new.due_at, status = new.status, \
          attempts = d.attempts + new.tried, log = new.log \
-         FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::text[]) \
-         new (num, due_at, status, tried, log) WHERE d.num = new.num",
-        vec![Box::new(settled), Box::new(due), Box::new(statuses), Box::new(tried), Box::new(logs)],
+         FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::text[]) \
+         new (num, lease, due_at, status, tried, log) WHERE d.num = new.num AND d.due_at = new.lease",
+        vec![
+            Box::new(settled),
+            Box::new(leases),
+            Box::new(due),
+            Box::new(statuses),
+            Box::new(tried),
+            Box::new(logs),
+        ],
     );
+    let (forgotten, leases) = forgotten;
     if !forgotten.is_empty() {
-        tx.at_last("DELETE FROM rowmill.deliveries WHERE num = ANY($1)", vec![Box::new(forgotten)]);
+        tx.at_last(
+            "DELETE FROM rowmill.deliveries d USING unnest($1::int8[], $2::int8[]) gone (num, lease) \
+             WHERE d.num = gone.num AND d.due_at = gone.lease",
+            vec![Box::new(forgotten), Box::new(leases)],
+        );
     }
     Ok(())
 }

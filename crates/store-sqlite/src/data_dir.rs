@@ -10,7 +10,7 @@ use crate::convert::unusable;
 /// The database's file in the data folder.
 pub const DATABASE_FILE: &str = "rowmill.db";
 /// Locked by the process that serves the data folder.
-const LOCK_FILE: &str = "rowmill.lock";
+pub(crate) const LOCK_FILE: &str = "rowmill.lock";
 /// A database that a restore has verified. While it has this name, what else is in the folder cannot be relied on.
 pub(crate) const RESTORED_FILE: &str = "rowmill.db.restored";
 

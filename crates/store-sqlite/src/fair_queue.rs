@@ -91,6 +91,11 @@ impl<T> FairQueue<T> {
         self.order.is_empty()
     }
 
+    /// How many works wait, of all tenants.
+    pub(crate) fn len(&self) -> usize {
+        self.accounts.values().map(|account| account.waiting.len()).sum()
+    }
+
     fn next_turn(&mut self) -> u64 {
         self.clock += 1;
         self.clock

@@ -178,7 +178,7 @@ impl Inspect for Inspector {
             let count =
                 |sql: &str| prepare(connection, sql)?.query_row([num], |row| row.get(0)).map_err(backend);
             Ok(IndexSizes {
-                lookups: count("SELECT count(*) FROM lookups WHERE project = ?1")?,
+                lookups: lookups::count(connection, num)?,
                 ready: count("SELECT count(*) FROM ready WHERE project = ?1")?,
             })
         })
@@ -216,7 +216,7 @@ fn project(connection: &Connection, id: ProjectId) -> Result<Option<InspectedPro
         })
     };
     let counters = prepare(connection, sql)?.query_row([num], counters).optional().map_err(backend)?;
-    let lookup_slots = lookups::slots(connection, num)?;
+    let lookup_slots = lookups::whole_slots(connection, num)?;
     let tally = read_tally_text(connection, num)?.map(|(tally, _)| tally);
     Ok(Some(InspectedProject { document, views, summary, counters, lookup_slots, tally }))
 }

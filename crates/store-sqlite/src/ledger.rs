@@ -1,9 +1,8 @@
 //! The ledger: what was used, by day, column, provider and person.
 
-use rowmill_model::spending::day_of;
 use rowmill_model::{Amount, ColumnId, ProjectId, Spent, TeamId, Usage};
 use rowmill_store::Result;
-use rowmill_store::spending::{LEDGER_DAYS, Learned, LedgerEntry, LedgerLine, Money};
+use rowmill_store::spending::{LEDGER_LINES_AT_ONCE, Learned, LedgerEntry, LedgerLine, Money};
 use rusqlite::{Connection, Row};
 
 use crate::convert::{backend, uuid_of};
@@ -21,17 +20,22 @@ pub(crate) fn add(
     let mut upsert = connection
         .prepare_cached(
             "INSERT INTO ledger (team, day, project, col, provider, person, calls, input_tokens, output_tokens, \
-             usd, credits) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
-             ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, \
+             usd, credits, tries, cached_tokens, cache_written_tokens) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
+             ON CONFLICT DO UPDATE SET tries = coalesce(tries, calls) + excluded.tries, \
+             calls = calls + excluded.calls, \
              input_tokens = input_tokens + excluded.input_tokens, \
              output_tokens = output_tokens + excluded.output_tokens, \
+             cached_tokens = cached_tokens + excluded.cached_tokens, \
+             cache_written_tokens = cache_written_tokens + excluded.cache_written_tokens, \
              usd = CASE WHEN excluded.usd IS NULL THEN usd ELSE coalesce(usd, 0) + excluded.usd END, \
              credits = CASE WHEN excluded.credits IS NULL THEN credits \
              ELSE coalesce(credits, 0) + excluded.credits END",
         )
         .map_err(backend)?;
-    for LedgerEntry { day, column, provider, person, spent } in entries {
-        let Usage { attempts, input_tokens, output_tokens } = spent.usage;
+    for LedgerEntry { day, column, provider, person, spent, tries } in entries {
+        let Usage { attempts, input_tokens, output_tokens, cached_tokens, cache_written_tokens } =
+            spent.usage;
         upsert
             .execute((
                 team.0.as_bytes(),
@@ -45,13 +49,16 @@ pub(crate) fn add(
                 output_tokens,
                 spent.dollars().map(Amount::parts),
                 spent.credits.map(Amount::parts),
+                tries,
+                cached_tokens,
+                cache_written_tokens,
             ))
             .map_err(backend)?;
     }
     Ok(())
 }
 
-/// What the cells of a column took since a day.
+/// What the cells of a column took since a day. Lines of older versions have no tries, but a call for each.
 pub(crate) fn learned(
     connection: &Connection,
     project: ProjectId,
@@ -60,13 +67,17 @@ pub(crate) fn learned(
 ) -> Result<Learned> {
     connection
         .prepare_cached(
-            "SELECT coalesce(sum(calls), 0), coalesce(sum(usd), 0), coalesce(sum(credits), 0) FROM ledger \
-             WHERE project = ?1 AND col = ?2 AND day >= ?3",
+            "SELECT provider, coalesce(sum(coalesce(tries, calls)), 0), coalesce(sum(usd), 0), \
+             coalesce(sum(credits), 0) FROM ledger WHERE project = ?1 AND col = ?2 AND day >= ?3 GROUP BY provider",
         )
         .and_then(|mut query| {
-            query.query_row((project.uuid().as_bytes(), column.as_str(), since_day), |row| {
-                Ok(Learned { calls: row.get(0)?, money: Money { usd: row.get(1)?, credits: row.get(2)? } })
-            })
+            let mut found = query.query((project.uuid().as_bytes(), column.as_str(), since_day))?;
+            let mut learned = Learned::default();
+            while let Some(row) = found.next()? {
+                let money = Money { usd: row.get(2)?, credits: row.get(3)? };
+                learned = learned.with(row.get(0)?, row.get(1)?, money);
+            }
+            Ok(learned)
         })
         .map_err(backend)
 }
@@ -101,15 +112,22 @@ pub(crate) fn lines(
 ) -> Result<Vec<LedgerLine>> {
     connection
         .prepare_cached(
-            "SELECT day, project, col, provider, person, calls, input_tokens, output_tokens, usd, credits \
-             FROM ledger WHERE team = ?1 AND day BETWEEN ?2 AND ?3 ORDER BY day, project, col, provider, person",
+            "SELECT day, project, col, provider, person, calls, input_tokens, output_tokens, usd, credits, \
+             coalesce(tries, calls), cached_tokens, cache_written_tokens FROM ledger \
+             WHERE team = ?1 AND day BETWEEN ?2 AND ?3 ORDER BY day, project, col, provider, person",
         )
         .and_then(|mut query| query.query_map((team.0.as_bytes(), first_day, last_day), line)?.collect())
         .map_err(backend)
 }
 
 fn line(row: &Row<'_>) -> rusqlite::Result<LedgerLine> {
-    let usage = Usage { attempts: row.get(5)?, input_tokens: row.get(6)?, output_tokens: row.get(7)? };
+    let usage = Usage {
+        attempts: row.get(5)?,
+        input_tokens: row.get(6)?,
+        output_tokens: row.get(7)?,
+        cached_tokens: row.get(11)?,
+        cache_written_tokens: row.get(12)?,
+    };
     let amount = |parts: Option<i64>| parts.map(Amount::of_parts);
     let spent = Spent { cost: amount(row.get(8)?), credits: amount(row.get(9)?), usage, ..Spent::NOTHING };
     Ok(LedgerLine {
@@ -120,15 +138,27 @@ fn line(row: &Row<'_>) -> rusqlite::Result<LedgerLine> {
             provider: row.get(3)?,
             person: row.get(4)?,
             spent,
+            tries: row.get(10)?,
         },
     })
 }
 
-/// Forgets what is too old to be told.
-pub(crate) fn trim(connection: &Connection, team: TeamId, now_ms: i64) -> Result<()> {
+/// Whether there are lines from before a day.
+pub(crate) fn has_old(connection: &Connection, before_day: i64) -> Result<bool> {
     connection
-        .prepare_cached("DELETE FROM ledger WHERE team = ?1 AND day < ?2")
-        .and_then(|mut delete| delete.execute((team.0.as_bytes(), day_of(now_ms) - LEDGER_DAYS)))
+        .prepare_cached("SELECT 1 FROM ledger WHERE day < ?1 LIMIT 1")
+        .and_then(|mut query| query.exists([before_day]))
+        .map_err(backend)
+}
+
+/// Removes some lines from before a day.
+pub(crate) fn sweep(connection: &Connection, before_day: i64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM ledger WHERE (team, day, project, col, provider, person) IN \
+             (SELECT team, day, project, col, provider, person FROM ledger WHERE day < ?1 ORDER BY day LIMIT ?2)",
+        )
+        .and_then(|mut delete| delete.execute((before_day, LEDGER_LINES_AT_ONCE)))
         .map(|_| ())
         .map_err(backend)
 }

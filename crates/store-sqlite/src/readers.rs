@@ -5,8 +5,9 @@
 //! reads much waits for itself. Lists, pages and scans have separate queues, because a scan takes as long as its
 //! project is large.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 use rowmill_fairness::{FairSemaphore, Permit, Tenant};
@@ -41,6 +42,7 @@ pub(crate) enum ReadKind {
 pub(crate) struct Readers {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
+    in_use: AtomicUsize,
     short_reads: ShortReads,
     lists: Arc<FairSemaphore>,
     pages: Arc<FairSemaphore>,
@@ -54,6 +56,7 @@ impl Readers {
         let lane = || FairSemaphore::new(LONG_READS_MAX, LONG_READS_EACH_MAX);
         Ok(Self {
             idle: Mutex::new(vec![read_only(&file)?]),
+            in_use: AtomicUsize::new(0),
             file,
             short_reads: ShortReads::default(),
             lists: lane(),
@@ -69,6 +72,7 @@ impl Readers {
     }
 
     fn read_here<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let _in_use = InUse::begin(&self.in_use);
         let connection = self.connection()?;
         // After a panic the connection is dropped, and with it whatever state it was left in.
         let outcome = in_snapshot(&connection, work)?;
@@ -97,7 +101,17 @@ impl Readers {
         let Some(permit) = self.snapshots.try_acquire(Tenant::current()) else { return Ok(None) };
         let connection = self.connection()?;
         run_cached(&connection, "BEGIN").map_err(backend)?;
+        self.in_use.fetch_add(1, Ordering::Relaxed);
         Ok(Some(HeldSnapshot { readers: Arc::clone(self), connection: Some(connection), _permit: permit }))
+    }
+
+    /// How many connections read, and how many are idle.
+    pub(crate) fn connections(&self) -> (usize, usize) {
+        (self.in_use.load(Ordering::Relaxed), self.idle().len())
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
     }
 
     async fn permit(&self, lane: ReadKind) -> Permit {
@@ -117,6 +131,22 @@ impl Readers {
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock()
+    }
+}
+
+/// Counts a connection as in use until it is dropped.
+struct InUse<'r>(&'r AtomicUsize);
+
+impl<'r> InUse<'r> {
+    fn begin(in_use: &'r AtomicUsize) -> Self {
+        in_use.fetch_add(1, Ordering::Relaxed);
+        Self(in_use)
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -149,6 +179,7 @@ impl HeldSnapshot {
 
 impl Drop for HeldSnapshot {
     fn drop(&mut self) {
+        self.readers.in_use.fetch_sub(1, Ordering::Relaxed);
         if let Some(connection) = self.connection.take()
             && run_cached(&connection, "COMMIT").is_ok()
         {

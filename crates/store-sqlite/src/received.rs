@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rowmill_model::{HookId, ProjectId, TeamId};
 use rowmill_store::received::{
     KeepReceived, NewReceived, RECEIVED_AT_ONCE, ReceivedFilter, ReceivedHead, ReceivedOutcome,
-    ReceivedRecord, ReceivedSource, ReceivedStatus, making_room,
+    ReceivedRecord, ReceivedSource, ReceivedStatus, ReceivedTexts, making_room,
 };
 use rowmill_store::webhooks::DeliveryId;
 use rowmill_store::{ReceivedStore, Result};
@@ -17,9 +17,14 @@ use crate::store::SqliteStore;
 
 #[async_trait]
 impl ReceivedStore for SqliteStore {
-    async fn keep_received(&self, new: Vec<NewReceived>, keep: KeepReceived) -> Result<()> {
+    async fn keep_received(&self, mut new: Vec<NewReceived>, keep: KeepReceived) -> Result<()> {
+        // A stable sort: the order of a team's own deliveries stays.
+        new.sort_by_key(|new| new.team);
         self.writer
-            .write(move |connection| new.iter().try_for_each(|new| keep_one(connection, new, keep)))
+            .write(move |connection| {
+                new.chunk_by(|one, other| one.team == other.team)
+                    .try_for_each(|of_team| keep_of_team(connection, of_team, keep))
+            })
             .await
     }
 
@@ -50,8 +55,23 @@ impl ReceivedStore for SqliteStore {
     }
 }
 
-fn keep_one(connection: &Connection, new: &NewReceived, keep: KeepReceived) -> Result<()> {
-    let texts = new.to_texts()?;
+/// Room is made once for all of a team's deliveries: to look for the oldest for each of them cost more than the rows did.
+fn keep_of_team(connection: &Connection, new: &[NewReceived], keep: KeepReceived) -> Result<()> {
+    let Some(team) = new.first().map(|new| new.team) else { return Ok(()) };
+    let texts = new.iter().map(NewReceived::to_texts).collect::<Result<Vec<_>>>()?;
+    let bytes: u64 = texts.iter().map(|texts| texts.bytes).sum();
+    let sql = "INSERT INTO received_totals (team, count, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE \
+               SET count = count + excluded.count, bytes = bytes + excluded.bytes RETURNING count, bytes";
+    let params = (team.0.as_bytes(), new.len() as u64, bytes);
+    let totals: (u64, u64) = connection
+        .prepare_cached(sql)
+        .and_then(|mut update| update.query_row(params, |row| Ok((row.get(0)?, row.get(1)?))))
+        .map_err(backend)?;
+    make_room(connection, team, totals, keep)?;
+    new.iter().zip(&texts).try_for_each(|(new, texts)| keep_one(connection, new, texts))
+}
+
+fn keep_one(connection: &Connection, new: &NewReceived, texts: &ReceivedTexts) -> Result<()> {
     let NewReceived { team, hook, project, received_at_ms, head: _, outcome, body } = new;
     let sql = "INSERT INTO received (team, hook, project, received_at, status, bytes, body_bytes, head, log, body) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
@@ -67,30 +87,22 @@ fn keep_one(connection: &Connection, new: &NewReceived, keep: KeepReceived) -> R
         texts.log,
         body
     ];
-    connection.prepare_cached(sql).and_then(|mut insert| insert.execute(params)).map_err(backend)?;
-    let num = u64::try_from(connection.last_insert_rowid()).unwrap_or_default();
-    make_room(connection, *team, num, texts.bytes, keep)
+    connection.prepare_cached(sql).and_then(|mut insert| insert.execute(params)).map(|_| ()).map_err(backend)
 }
 
-/// Counts a delivery, and removes the oldest where there are too many.
-fn make_room(connection: &Connection, team: TeamId, num: u64, bytes: u64, keep: KeepReceived) -> Result<()> {
-    let sql = "INSERT INTO received_totals (team, count, bytes) VALUES (?1, 1, ?2) ON CONFLICT DO UPDATE \
-               SET count = count + 1, bytes = bytes + excluded.bytes RETURNING count, bytes";
-    let (count, total): (u64, u64) = connection
-        .prepare_cached(sql)
-        .and_then(|mut update| {
-            update.query_row((team.0.as_bytes(), bytes), |row| Ok((row.get(0)?, row.get(1)?)))
-        })
-        .map_err(backend)?;
-    let (over_count, over_bytes) = (count.saturating_sub(keep.count), total.saturating_sub(keep.bytes));
-    if over_count == 0 && over_bytes == 0 {
-        return Ok(());
-    }
-    let sql = "SELECT num, bytes FROM received WHERE team = ?1 AND num < ?2 ORDER BY num LIMIT ?3";
+/// Removes the oldest where there are too many. The new ones are counted, but not there yet.
+fn make_room(
+    connection: &Connection,
+    team: TeamId,
+    (count, total): (u64, u64),
+    keep: KeepReceived,
+) -> Result<()> {
+    let Some((over_count, over_bytes)) = keep.over(count, total) else { return Ok(()) };
+    let sql = "SELECT num, bytes FROM received WHERE team = ?1 ORDER BY num LIMIT ?2";
     let oldest: Vec<(u64, u64)> = connection
         .prepare_cached(sql)
         .and_then(|mut query| {
-            let params = (team.0.as_bytes(), num, RECEIVED_AT_ONCE);
+            let params = (team.0.as_bytes(), RECEIVED_AT_ONCE);
             query.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })
         .map_err(backend)?;
@@ -133,7 +145,7 @@ fn list(
     );
     let mut query = connection.prepare_cached(&sql).map_err(backend)?;
     let status = status.map(ReceivedStatus::number);
-    let of_hooks = source.map(|source| source != ReceivedSource::EventPlatform);
+    let of_hooks = source.map(ReceivedSource::is_of_hooks);
     let hook = source.and_then(ReceivedSource::hook).map(|hook| hook.uuid().into_bytes());
     let params = (team.0.as_bytes(), before, status, limit, of_hooks, hook);
     let mut found = query.query(params).map_err(backend)?;

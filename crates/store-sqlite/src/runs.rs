@@ -37,14 +37,18 @@ pub(crate) fn trigger(
             (positions.collect(), (end < last).then_some(end + 1))
         }
     };
-    for position in &positions {
-        open.load_block(block_of(*position))?;
+    let mut loaded = None;
+    for block in positions.iter().copied().map(block_of) {
+        if loaded.replace(block) != Some(block) {
+            open.load_block(block)?;
+        }
     }
     open.changes.started_by = by.clone();
-    let count = open.changes.trigger(positions, &trigger.pick, limit)?;
     if trigger.dry_run {
-        return Ok((PartDone { count: Triggered { run: None, ..count }, next_block }, Vec::new()));
+        let count = open.changes.rehearse(positions, &trigger.pick, limit)?;
+        return Ok((PartDone { count, next_block }, Vec::new()));
     }
+    let count = open.changes.trigger(positions, &trigger.pick, limit)?;
     let changes = if count.rows == 0 { Vec::new() } else { vec![open.finish(trigger.now_ms)?] };
     Ok((PartDone { count, next_block }, changes))
 }
@@ -89,7 +93,14 @@ pub(crate) fn processing_status(
     let tally = read_tally(connection, state.head.num)?;
     let updated_at_ms = tally.as_ref().map(|(_, at)| *at);
     let tally = tally.map(|(tally, _)| tally).unwrap_or_default();
-    Ok(Some(ProcessingStatus { project, plan, tally, row_count: stored.row_count, updated_at_ms }))
+    Ok(Some(ProcessingStatus {
+        project,
+        plan,
+        tally,
+        row_count: stored.row_count,
+        updated_at_ms,
+        batches: Vec::new(),
+    }))
 }
 
 /// Which of these positions have a row, in the order given.

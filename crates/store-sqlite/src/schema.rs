@@ -22,6 +22,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("webhooks", include_str!("migrations/0013_webhooks.sql")),
     ("received", include_str!("migrations/0014_received.sql")),
     ("spending", include_str!("migrations/0015_spending.sql")),
+    ("kept answers", include_str!("migrations/0016_kept_answers.sql")),
+    ("cached tokens", include_str!("migrations/0017_cached_tokens.sql")),
+    ("batches", include_str!("migrations/0018_batches.sql")),
+    ("match index", include_str!("migrations/0019_match_index.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -136,7 +140,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 15 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 19 })));
     }
 
     #[test]

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use rowmill_model::estimate::Estimate;
 use rowmill_model::plan::Tally;
-use rowmill_model::spending::{CapScope, day_of};
+use rowmill_model::spending::day_of;
 use rowmill_model::{Amount, Cap, ProjectId, TeamId};
 use rowmill_store::spending::{
-    CapStanding, LEARNED_DAYS, LedgerLine, Money, NOTICES_KEPT_MS, Reached, Reserve, Reserved, RunCap,
-    SpendingStore, TeamSpending,
+    CapStanding, LEARNED_DAYS, LedgerEntry, LedgerLine, Money, NOTICES_KEPT_MS, Reached, Reserve, Reserved,
+    RunCap, SpendingStore, TeamSpending,
 };
+use rowmill_store::spending_scope::{ReservedUnder, SpentUnder};
 use rowmill_store::webhooks::Subscription;
-use rowmill_store::{Lane, Result, StoreError};
+use rowmill_store::{Result, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::convert::{backend, damaged};
@@ -39,6 +40,12 @@ impl SpendingStore for SqliteStore {
         self.writer.write(move |connection| reserve(connection, &asked)).await
     }
 
+    async fn charge(&self, team: TeamId, project: ProjectId, entry: LedgerEntry) -> Result<()> {
+        self.writer
+            .write(move |connection| ledger::add(connection, team, project, std::slice::from_ref(&entry)))
+            .await
+    }
+
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>> {
         self.readers
             .read_long(ReadKind::List, move |connection| cap_standings(connection, team, now_ms))
@@ -57,6 +64,15 @@ impl SpendingStore for SqliteStore {
         self.readers
             .read_long(ReadKind::List, move |connection| ledger::lines(connection, team, first_day, last_day))
             .await
+    }
+
+    async fn sweep_ledger(&self, before_day: i64) -> Result<bool> {
+        // The writer is not troubled when there is nothing to do.
+        if !self.readers.read(|connection| ledger::has_old(connection, before_day))? {
+            return Ok(false);
+        }
+        self.writer.write(move |connection| ledger::sweep(connection, before_day)).await?;
+        Ok(true)
     }
 }
 
@@ -138,12 +154,12 @@ fn reserve(connection: &Connection, asked: &Reserve) -> Result<Reserved> {
     let mut standings = Vec::with_capacity(caps.len());
     for cap in caps {
         let spent = spent(connection, *team, &cap, *now_ms, Some(&tally))?;
-        let reserved = reserved(connection, *team, &cap, Some((asked, *lane)))?;
+        let reserved = reserved(connection, *team, &cap, Some(asked))?;
         standings.push(CapStanding { cap, spent, reserved });
     }
     let learned = ledger::learned(connection, lane.project, &asked.column, day_of(*now_ms) - LEARNED_DAYS)?;
-    let granted = asked.decide(&standings, learned);
-    hold(connection, asked, asked.held.plus(granted.each.times(granted.granted)))?;
+    let granted = asked.decide(&standings, &learned);
+    hold(connection, asked, asked.held_with(&granted))?;
     if let Some(reached) = &granted.reached {
         tell(connection, asked, reached, tally.run_number(), state.change_seq + 1)?;
     }
@@ -159,7 +175,7 @@ fn forget_lost(connection: &Connection, team: TeamId) -> Result<()> {
         .map_err(backend)
 }
 
-/// What a cap has spent, in the unit it is in. A run's is known only with its counts.
+/// What a cap has spent, in the unit it is in.
 fn spent(
     connection: &Connection,
     team: TeamId,
@@ -167,40 +183,38 @@ fn spent(
     now_ms: i64,
     tally: Option<&Tally>,
 ) -> Result<i64> {
-    let money = match cap.first_day(now_ms) {
-        Some(day) => {
-            let project = cap.project_id.filter(|_| cap.scope == CapScope::Project);
-            ledger::spent(connection, team, day, project, cap.provider.as_deref())?
+    let money = match SpentUnder::of(cap, now_ms, tally) {
+        SpentUnder::Ledger { first_day, project, provider } => {
+            ledger::spent(connection, team, first_day, project, provider)?
         }
-        None => tally.map(|tally| Money::spent(&tally.run().spent)).unwrap_or_default(),
+        SpentUnder::Run(money) => money,
     };
-    Ok(if cap.is_in_dollars() { money.usd } else { money.credits })
+    Ok(money.of(cap))
 }
 
-/// What is set aside under a cap, but for one worker's in one lane. A run's is that of its project.
-fn reserved(connection: &Connection, team: TeamId, cap: &Cap, but: Option<(&Reserve, Lane)>) -> Result<i64> {
-    let of_run = but.filter(|_| cap.scope == CapScope::Run).map(|(_, lane)| lane.project);
-    let project = cap.project_id.or(of_run).map(|project| project.uuid().into_bytes());
-    let provider = cap.provider.as_ref().map(|provider| format!("%,{provider},%"));
+/// What is set aside under a cap, but for one worker's in one lane.
+fn reserved(connection: &Connection, team: TeamId, cap: &Cap, but: Option<&Reserve>) -> Result<i64> {
+    let ReservedUnder { project, providers_like } = ReservedUnder::of(cap, but);
+    let project = project.map(|project| project.uuid().into_bytes());
     let (worker, of, slot) = match but {
-        Some((asked, lane)) => {
-            (Some(asked.worker.0.into_bytes()), Some(lane.project.uuid().into_bytes()), Some(lane.slot))
+        Some(Reserve { worker, lane, .. }) => {
+            (Some(worker.0.into_bytes()), Some(lane.project.uuid().into_bytes()), Some(lane.slot))
         }
         None => (None, None, None),
     };
-    let (usd, credits): (i64, i64) = connection
+    let money = connection
         .prepare_cached(
             "SELECT coalesce(sum(usd), 0), coalesce(sum(credits), 0) FROM reservations WHERE team = ?1 \
              AND (?2 IS NULL OR project = ?2) AND (?3 IS NULL OR providers LIKE ?3) \
              AND NOT (worker IS ?4 AND project IS ?5 AND slot IS ?6) AND worker IN (SELECT id FROM workers)",
         )
         .and_then(|mut query| {
-            query.query_row((team.0.as_bytes(), project, provider, worker, of, slot), |row| {
-                Ok((row.get(0)?, row.get(1)?))
+            query.query_row((team.0.as_bytes(), project, providers_like, worker, of, slot), |row| {
+                Ok(Money { usd: row.get(0)?, credits: row.get(1)? })
             })
         })
         .map_err(backend)?;
-    Ok(if cap.is_in_dollars() { usd } else { credits })
+    Ok(money.of(cap))
 }
 
 /// Writes down what a worker holds in a lane.
@@ -246,7 +260,6 @@ fn tell(connection: &Connection, asked: &Reserve, reached: &Reached, run: u64, s
         .prepare_cached("DELETE FROM spending_notices WHERE team = ?1 AND at < ?2")
         .and_then(|mut delete| delete.execute((team, asked.now_ms - NOTICES_KEPT_MS)))
         .map_err(backend)?;
-    ledger::trim(connection, asked.team, asked.now_ms)?;
     let subscribed = webhooks::subscribed(connection, asked.team)?;
     let subscriptions: Vec<Subscription> =
         subscribed.map(|subscribed| subscribed.subscriptions).unwrap_or_default();

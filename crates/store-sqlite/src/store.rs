@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use rowmill_model::plan::{EndedRun, StartedBy};
+use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
@@ -28,8 +29,8 @@ use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 use crate::{
-    carry, documents, ended_runs, guests, import_jobs, page_checksums, page_reads, project_state, projects,
-    receipts, rows, runs, schema, sealed, teams, work,
+    carry, documents, ended_runs, guests, import_jobs, lookups, page_checksums, page_reads, project_state,
+    projects, receipts, rows, runs, schema, sealed, teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
@@ -218,6 +219,9 @@ impl Store for SqliteStore {
     }
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
+        if let Some(slot) = batch.match_on {
+            self.index(batch.project, slot).await?;
+        }
         let weight = Weight::of_rows(batch.rows.len());
         self.change_by(weight, move |connection, documents| rows::insert(connection, documents, batch)).await
     }
@@ -389,6 +393,23 @@ impl SqliteStore {
         work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
     ) -> Result<T> {
         self.change_by(Weight::Light, work).await
+    }
+
+    /// Indexes a column that rows are matched on, in slices: other writes go on in between.
+    async fn index(&self, project: ProjectId, slot: Slot) -> Result<()> {
+        let is_whole = |connection: &Connection| match project_state::head(connection, project)? {
+            Some(head) => lookups::is_whole(connection, head.num, slot),
+            None => Ok(true),
+        };
+        if self.readers.read(is_whole)? {
+            return Ok(());
+        }
+        let slice = move |connection: &Connection| match project_state::head(connection, project)? {
+            Some(head) => lookups::index_slice(connection, head.num, slot),
+            None => Ok(true),
+        };
+        while !self.writer.write(slice).await? {}
+        Ok(())
     }
 
     /// Has what is left of deleted projects swept up when nobody waits for the writer.

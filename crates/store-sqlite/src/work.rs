@@ -320,10 +320,10 @@ pub(crate) fn leave(
     dismiss(connection, documents, &[worker.0])
 }
 
-/// Every worker of a process that is gone; asked once the data directory is this process's own.
+/// Every worker of a process that is gone; asked once the data directory is this process's own. Batches go on.
 pub(crate) fn dismiss_all(connection: &Connection, documents: &Documents) -> Result<u64> {
     let all: Vec<Uuid> = connection
-        .prepare_cached("SELECT id FROM workers")
+        .prepare_cached("SELECT id FROM workers WHERE id NOT IN (SELECT id FROM batches)")
         .and_then(|mut query| query.query_map((), |row| uuid_of(row, 0))?.collect())
         .map_err(backend)?;
     dismiss(connection, documents, &all).map(|(cells, _)| cells)

@@ -128,6 +128,11 @@ impl std::fmt::Debug for Listeners {
 }
 
 impl Writer {
+    /// How many writes wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.waiting.lock().jobs.len()
+    }
+
     /// `purge_pending` is set when there is a deleted project to purge.
     pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
         let queue = Arc::<Queue>::default();

@@ -171,6 +171,20 @@ fn every_fault_is_found() {
 }
 
 #[test]
+fn a_column_that_was_indexed_in_parts_is_indexed_whole() {
+    const INDEXED: &str = "a_column_is_indexed_while_others_write";
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), INDEXED);
+    assert_eq!(problems(dir.path()), []);
+    // As if the server had ended in the middle: what is indexed by half is no fault, and is finished.
+    let connection = Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
+    let half = "DELETE FROM lookups WHERE position >= 1000; UPDATE lookup_columns SET next_position = 1000";
+    connection.execute_batch(half).unwrap();
+    drop(connection);
+    assert_eq!(problems(dir.path()), []);
+}
+
+#[test]
 fn a_missing_index_entry_of_the_database_is_found() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), LISTED);

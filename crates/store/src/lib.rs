@@ -7,6 +7,7 @@
 //! made on. If the project has changed since, the answer is [`StoreError::Stale`], nothing is written, and the caller
 //! decides again.
 
+pub mod batches;
 pub mod carry;
 pub mod changes;
 pub mod check;
@@ -15,13 +16,17 @@ pub mod conformance;
 mod error;
 mod import_jobs;
 pub mod inspect;
+pub mod kept_answers;
 pub mod lookup;
+mod observe;
+mod processing_status;
 pub mod received;
 mod sessions;
 pub mod shared_rates;
 mod spans;
 pub mod spending;
 mod spending_notice;
+pub mod spending_scope;
 mod store;
 mod trash;
 mod types;
@@ -30,11 +35,15 @@ pub mod webhooks;
 mod work;
 mod write_health;
 
+pub use crate::batches::BatchStore;
 pub use crate::error::{Result, StoreError};
 pub use crate::import_jobs::{
     ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep,
     ImportStore, NewImport, SWEEP_PARTS, cut_file, open_imports, stray_file,
 };
+pub use crate::kept_answers::AnswerStore;
+pub use crate::observe::{BusyProject, DatabaseStats, ObserveStore, PoolStats};
+pub use crate::processing_status::ProcessingStatus;
 pub use crate::received::ReceivedStore;
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
@@ -54,7 +63,7 @@ pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::webhooks::WebhookStore;
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Ended, Lane, Lanes,
-    Listener, ProcessingStatus, RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,
-    Trigger, Triggered, WorkerId, is_due,
+    Listener, RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger,
+    Triggered, WorkerId, is_due,
 };
 pub use crate::write_health::WriteHealth;

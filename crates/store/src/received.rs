@@ -38,6 +38,14 @@ pub struct KeepReceived {
     pub bytes: u64,
 }
 
+impl KeepReceived {
+    /// How many deliveries and bytes of a team are too much; `None` if all fit.
+    pub fn over(self, count: u64, bytes: u64) -> Option<(u64, u64)> {
+        let over = (count.saturating_sub(self.count), bytes.saturating_sub(self.bytes));
+        (over != (0, 0)).then_some(over)
+    }
+}
+
 /// What is kept of a request beside its body.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,6 +143,11 @@ pub enum ReceivedSource {
 }
 
 impl ReceivedSource {
+    /// Whether it is about hooks, and not about the event platform's webhook.
+    pub fn is_of_hooks(self) -> bool {
+        self != Self::EventPlatform
+    }
+
     /// The one hook, if it is about one.
     pub fn hook(self) -> Option<HookId> {
         match self {
@@ -239,6 +252,11 @@ mod tests {
     fn no_more_make_room_than_must() {
         let oldest = [(1, 10), (2, 20), (3, 30)];
         assert_eq!(making_room(oldest, 0, 0), None);
+        let keep = KeepReceived { count: 2, bytes: 30 };
+        assert_eq!(
+            [keep.over(2, 30), keep.over(3, 30), keep.over(1, 41)],
+            [None, Some((1, 0)), Some((0, 11))]
+        );
         assert_eq!(making_room(oldest, 1, 0), Some((1, 1, 10)));
         assert_eq!(making_room(oldest, 1, 11), Some((2, 2, 30)));
         assert_eq!(making_room(oldest, 0, 1_000), Some((3, 3, 60)));

@@ -20,6 +20,8 @@ use crate::work::{Lane, WorkerId};
 pub const LEARNED_DAYS: i64 = 30;
 /// For how many days the ledger is kept.
 pub const LEDGER_DAYS: i64 = 400;
+/// Lines of the ledger that are removed in one go, so that nobody waits for it.
+pub const LEDGER_LINES_AT_ONCE: u32 = 500;
 /// For how long it is remembered that a cap was told of, in milliseconds: longer than any period lasts.
 pub const NOTICES_KEPT_MS: i64 = 40 * 24 * 60 * 60 * 1_000;
 
@@ -56,7 +58,7 @@ pub struct Money {
 
 impl Money {
     /// The kind that a cap is in.
-    fn of(self, cap: &Cap) -> i64 {
+    pub fn of(self, cap: &Cap) -> i64 {
         if cap.is_in_dollars() { self.usd } else { self.credits }
     }
 
@@ -114,6 +116,8 @@ pub struct Reserve {
     pub providers: Vec<String>,
     /// What a cell is taken to cost as long as none has told.
     pub guess: Money,
+    /// What of it each provider is taken to get. Who is not named may get all of it.
+    pub guess_parts: BTreeMap<String, Money>,
     /// What this worker holds for cells of the lane that still run.
     pub held: Money,
     /// How many those are.
@@ -149,10 +153,38 @@ pub struct CapStanding {
 }
 
 /// What the ledger says of a column.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
-    pub calls: i64,
-    pub money: Money,
+    /// Tries to fill a cell. Each may have made several calls.
+    tries: i64,
+    money: Money,
+    by_provider: BTreeMap<String, Money>,
+}
+
+impl Learned {
+    /// Adds what the ledger has of one provider.
+    #[must_use]
+    pub fn with(mut self, provider: String, tries: i64, money: Money) -> Self {
+        self.tries = self.tries.saturating_add(tries);
+        self.money = self.money.plus(money);
+        let known = self.by_provider.entry(provider).or_default();
+        *known = known.plus(money);
+        self
+    }
+
+    fn is_known(&self) -> bool {
+        self.tries > 0
+    }
+
+    /// What a cell costs, of which one provider gets a part if it is asked for.
+    fn each(&self, provider: Option<&str>) -> Option<Money> {
+        let money = match provider {
+            None => self.money,
+            Some(provider) => self.by_provider.get(provider).copied().unwrap_or_default(),
+        };
+        let mean = |sum: i64| sum.checked_div(self.tries);
+        Some(Money { usd: mean(money.usd)?, credits: mean(money.credits)? })
+    }
 }
 
 impl Reserve {
@@ -165,18 +197,15 @@ impl Reserve {
     }
 
     /// For how many cells there is money.
-    pub fn decide(&self, standings: &[CapStanding], learned: Learned) -> Reserved {
-        let is_known = learned.calls > 0;
-        let mean = |sum: i64, guess: i64| if is_known { sum / learned.calls } else { guess };
-        let each = Money {
-            usd: mean(learned.money.usd, self.guess.usd),
-            credits: mean(learned.money.credits, self.guess.credits),
-        };
+    pub fn decide(&self, standings: &[CapStanding], learned: &Learned) -> Reserved {
+        let is_known = learned.is_known();
+        let each = learned.each(None).unwrap_or(self.guess);
         let (mut granted, mut reached) = (self.wanted, None);
         for CapStanding { cap, spent, reserved } in standings {
-            let under_way = reserved.saturating_add(self.held.of(cap));
+            let part = self.part(cap, learned, each).of(cap);
+            let under_way = reserved.saturating_add(share(self.held.of(cap), part, each.of(cap)));
             let left = cap.most().saturating_sub(*spent).saturating_sub(under_way);
-            let room = match each.of(cap) {
+            let room = match part {
                 _ if *spent >= cap.most() => 0,
                 // Nothing is known at all: one cell goes first, to tell.
                 0 if !is_known => i64::from(self.in_flight == 0),
@@ -195,6 +224,20 @@ impl Reserve {
         Reserved { granted, each, reached }
     }
 
+    /// What of a cell's cost a cap counts: that of one provider may be a part of it.
+    fn part(&self, cap: &Cap, learned: &Learned, each: Money) -> Money {
+        match &cap.provider {
+            None => each,
+            Some(provider) if learned.is_known() => learned.each(Some(provider)).unwrap_or(each),
+            Some(provider) => self.guess_parts.get(provider).copied().unwrap_or(each),
+        }
+    }
+
+    /// What this worker holds in the lane, with what was just granted.
+    pub fn held_with(&self, reserved: &Reserved) -> Money {
+        self.held.plus(reserved.each.times(reserved.granted))
+    }
+
     /// Names the providers so that one of them can be looked for.
     pub fn providers_text(&self) -> String {
         format!(",{},", self.providers.join(","))
@@ -209,6 +252,15 @@ impl Reserve {
     }
 }
 
+/// The same share of a sum as a part is of a whole.
+fn share(sum: i64, part: i64, whole: i64) -> i64 {
+    if part >= whole {
+        return sum;
+    }
+    let share = i128::from(sum) * i128::from(part) / i128::from(whole.max(1));
+    i64::try_from(share).unwrap_or(sum)
+}
+
 /// One line of the ledger: what was used on a day, for a column, of a provider, by somebody's runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerEntry {
@@ -219,6 +271,8 @@ pub struct LedgerEntry {
     /// Whose run it was: `key NAME`, `session NAME`, `autoplay` or `webhook`; empty if that is not known.
     pub person: String,
     pub spent: Spent,
+    /// Tries to fill a cell. Each stands in one line, whomever it asked.
+    pub tries: u64,
 }
 
 /// A line of the ledger as it is listed.
@@ -254,6 +308,9 @@ pub trait SpendingStore: Send + Sync {
     /// Sets money aside, as far as the caps allow it. Where one is reached, webhooks are told, once a period.
     async fn reserve(&self, reserve: Reserve) -> Result<Reserved>;
 
+    /// Writes down what was used outside of runs.
+    async fn charge(&self, team: TeamId, project: ProjectId, entry: LedgerEntry) -> Result<()>;
+
     /// How the team's caps stand.
     async fn cap_standings(&self, team: TeamId, now_ms: i64) -> Result<Vec<CapStanding>>;
 
@@ -265,6 +322,9 @@ pub trait SpendingStore: Send + Sync {
 
     /// The ledger of these days, the first and the last of them included, by day.
     async fn ledger(&self, team: TeamId, first_day: i64, last_day: i64) -> Result<Vec<LedgerLine>>;
+
+    /// Removes some lines of all teams from before a day; says whether there may be more.
+    async fn sweep_ledger(&self, before_day: i64) -> Result<bool>;
 }
 
 #[cfg(test)]
@@ -284,6 +344,7 @@ mod tests {
             column: ColumnId::new("col"),
             providers: Vec::new(),
             guess: Money { usd: 1_000, credits: 0 },
+            guess_parts: BTreeMap::new(),
             held: Money { usd: held, credits: 0 },
             in_flight: u32::from(held > 0),
             wanted,
@@ -304,26 +365,52 @@ mod tests {
 
     #[test]
     fn no_more_is_granted_than_the_cap_has_left() {
-        let known = Learned { calls: 10, money: Money { usd: 1_000, credits: 0 } };
-        let granted = |held, wanted, (spent, reserved), learned| {
+        let told =
+            |tries, usd| Learned::default().with("openai".to_owned(), tries, Money { usd, credits: 0 });
+        let known = told(10, 1_000);
+        let granted = |held, wanted, (spent, reserved), learned: &Learned| {
             let reserved = reserve(held, wanted).decide(&[standing(spent, reserved)], learned);
             (reserved.granted, reserved.reached.is_some())
         };
-        assert_eq!(granted(0, 50, (0, 0), known), (10, false), "the cap is for ten");
-        assert_eq!(granted(300, 50, (200, 400), known), (1, false));
-        assert_eq!(granted(100, 50, (900, 0), known), (0, false), "what is under way may cost less");
-        assert_eq!(granted(0, 50, (950, 0), known), (0, true));
-        assert_eq!(granted(500, 50, (1_000, 0), known), (0, true));
-        assert_eq!(granted(0, 50, (0, 0), Learned::default()), (1, false), "a guess lets one cell tell");
-        assert_eq!(granted(1_000, 50, (0, 0), Learned::default()), (0, false));
+        assert_eq!(granted(0, 50, (0, 0), &known), (10, false), "the cap is for ten");
+        assert_eq!(granted(300, 50, (200, 400), &known), (1, false));
+        assert_eq!(granted(100, 50, (900, 0), &known), (0, false), "what is under way may cost less");
+        assert_eq!(granted(0, 50, (950, 0), &known), (0, true));
+        assert_eq!(granted(500, 50, (1_000, 0), &known), (0, true));
+        assert_eq!(granted(0, 50, (0, 0), &Learned::default()), (1, false), "a guess lets one cell tell");
+        assert_eq!(granted(1_000, 50, (0, 0), &Learned::default()), (0, false));
         let blind = |in_flight| {
             let reserve = Reserve { guess: Money::default(), in_flight, ..reserve(0, 50) };
-            let reserved = reserve.decide(&[standing(0, 0)], Learned::default());
+            let reserved = reserve.decide(&[standing(0, 0)], &Learned::default());
             (reserved.granted, reserved.reached.is_some())
         };
         assert_eq!((blind(0), blind(1)), ((1, false), (0, false)), "without any price the first cell tells");
-        let free = Learned { calls: 5, money: Money::default() };
-        assert_eq!(granted(0, 50, (0, 0), free), (50, false), "what costs nothing is not held back");
-        assert_eq!(granted(0, 50, (1_000, 0), free), (0, true));
+        let free = told(5, 0);
+        assert_eq!(granted(0, 50, (0, 0), &free), (50, false), "what costs nothing is not held back");
+        assert_eq!(granted(0, 50, (1_000, 0), &free), (0, true));
+    }
+
+    #[test]
+    fn a_cap_of_one_provider_counts_its_part_of_a_cell() {
+        let usd = |usd| Money { usd, credits: 0 };
+        // A cell takes 900 for the model and 100 for searches; the cap is a thousand.
+        let known = Learned::default().with("openai".to_owned(), 10, usd(9_000));
+        let known = known.with("tavily".to_owned(), 0, usd(1_000));
+        let of = |provider: &str| {
+            let mut standing = standing(0, 0);
+            standing.cap.provider = Some(provider.to_owned());
+            standing
+        };
+        let granted = |reserve: &Reserve, provider, learned| reserve.decide(&[of(provider)], learned).granted;
+        let first = reserve(0, 50);
+        assert_eq!(first.decide(&[standing(0, 0)], &known).granted, 1);
+        assert_eq!((granted(&first, "openai", &known), granted(&first, "tavily", &known)), (1, 10));
+        assert_eq!(granted(&reserve(5_000, 50), "tavily", &known), 5, "five are under way");
+        assert_eq!(granted(&first, "brave", &known), 50, "who gets nothing holds nothing back");
+        let guess_parts = BTreeMap::from([("tavily".to_owned(), usd(100))]);
+        let guessed = Reserve { guess_parts, ..first };
+        let nothing = Learned::default();
+        assert_eq!(granted(&guessed, "tavily", &nothing), 10);
+        assert_eq!(granted(&guessed, "openai", &nothing), 1, "who is not named may get all");
     }
 }

@@ -7,8 +7,12 @@ use async_trait::async_trait;
 use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
+use crate::batches::BatchStore;
 use crate::error::Result;
 use crate::import_jobs::ImportStore;
+use crate::kept_answers::AnswerStore;
+use crate::observe::ObserveStore;
+use crate::processing_status::ProcessingStatus;
 use crate::received::ReceivedStore;
 use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
@@ -23,8 +27,8 @@ use crate::types::{
 use crate::value_bytes::ValueBytesStore;
 use crate::webhooks::WebhookStore;
 use crate::work::{
-    Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Settlement, Stop, Stopped, Ticket,
-    Trigger, Triggered, WorkerId,
+    Claim, Claimed, Lanes, Listener, Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, Triggered,
+    WorkerId,
 };
 
 /// Called with each row of a scan, in order of creation; may stop it. A scan whose caller has gone away goes
@@ -43,7 +47,10 @@ pub trait Snapshot: std::fmt::Debug + Send {
 
 #[async_trait]
 pub trait Store:
-    ImportStore
+    AnswerStore
+    + BatchStore
+    + ImportStore
+    + ObserveStore
     + ReceivedStore
     + SessionStore
     + SpendingStore

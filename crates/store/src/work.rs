@@ -1,10 +1,11 @@
 //! What goes through the seam when cells are processed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use rowmill_model::cell::{Detail, Details, Meta, Trying};
-use rowmill_model::plan::{Ending, Mark, Pick, Plan, Tally};
+use rowmill_model::plan::{Ending, LeftCells, Mark, Pick};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent, Usage};
 use uuid::Uuid;
@@ -32,19 +33,27 @@ pub struct Trigger {
 }
 
 /// What a trigger queued.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Triggered {
     /// Rows with at least one queued cell.
     pub rows: u64,
     /// The number of the run that they belong to; `None` if nothing was queued.
     pub run: Option<u64>,
+    /// Of a dry run: the cells that it would leave as they are.
+    pub left: LeftCells,
+    /// Of a dry run: the cells of each column that would be queued.
+    pub cells: BTreeMap<Slot, u64>,
 }
 
 impl Triggered {
     /// With what another transaction queued. If the run ended in between, the last one counts.
     #[must_use]
-    pub fn and(self, later: Self) -> Self {
-        Self { rows: self.rows + later.rows, run: later.run.or(self.run) }
+    pub fn and(mut self, later: Self) -> Self {
+        for (slot, count) in later.cells {
+            *self.cells.entry(slot).or_default() += count;
+        }
+        let (rows, run) = (self.rows + later.rows, later.run.or(self.run));
+        Self { rows, run, left: self.left.and(later.left), cells: self.cells }
     }
 }
 
@@ -66,17 +75,6 @@ pub struct Stop {
 pub struct Stopped {
     pub rows: u64,
     pub cells: u64,
-}
-
-/// The processing status of a project.
-#[derive(Debug, Clone)]
-pub struct ProcessingStatus {
-    pub project: Arc<Project>,
-    pub plan: Arc<Plan>,
-    pub tally: Tally,
-    pub row_count: u64,
-    /// When it last changed, in Unix milliseconds; `None` if nothing was ever processed.
-    pub updated_at_ms: Option<i64>,
 }
 
 /// Someone who takes cells and brings results: a process, for as long as it lives.
@@ -175,17 +173,19 @@ pub enum CellResult {
     Value(Box<str>, Meta),
     /// Cleanly nothing.
     NoData(Meta),
-    /// Try again at this time, in Unix milliseconds. The try may have been paid for.
+    /// Try again at this time, in Unix milliseconds. The try may have been paid for: what, and to whom, is in `meta`.
     Retry {
         at_ms: i64,
         error: CellError,
-        spent: Spent,
+        meta: Meta,
     },
     /// Not tried, because whoever would be asked rests: as [`CellResult::Retry`], but no try is counted.
     Later {
         at_ms: i64,
         /// Why it rests; none if the cell only waits for its turn.
         error: Option<CellError>,
+        /// What was paid before, and to whom, by a cell that goes on where it was.
+        meta: Meta,
     },
     /// An input turned out to be missing only when it was looked at closely.
     Skipped(CellError),
@@ -207,12 +207,27 @@ impl CellResult {
     /// What was paid for it, as far as that is known.
     pub fn spent(&self) -> Spent {
         match self {
-            Self::Value(_, meta) | Self::NoData(meta) | Self::Failed(_, meta) => Spent::of(meta),
             // A try that failed was a try, whatever it cost.
-            Self::Retry { spent, .. } => {
-                Spent { usage: Usage { attempts: spent.usage.attempts.max(1), ..spent.usage }, ..*spent }
+            Self::Value(_, meta) | Self::NoData(meta) | Self::Failed(_, meta) | Self::Retry { meta, .. } => {
+                Spent::of(meta)
             }
-            Self::Later { .. } | Self::Skipped(_) => Spent::NOTHING,
+            Self::Later { meta, .. } => {
+                let spent = Spent::of(meta);
+                Spent { usage: Usage { attempts: 0, ..spent.usage }, ..spent }
+            }
+            Self::Skipped(_) => Spent::NOTHING,
+        }
+    }
+
+    /// Where it came from, and what was paid for it.
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Value(_, meta)
+            | Self::NoData(meta)
+            | Self::Failed(_, meta)
+            | Self::Retry { meta, .. }
+            | Self::Later { meta, .. } => Some(meta),
+            Self::Skipped(_) => None,
         }
     }
 
@@ -242,7 +257,7 @@ impl CellResult {
                 last(Ending::NoData, Some("null".into()), Detail { meta: known(meta), ..ended })
             }
             Self::Retry { at_ms: retry_at_ms, error, .. } => again(attempts, retry_at_ms, Some(error)),
-            Self::Later { at_ms: retry_at_ms, error } => {
+            Self::Later { at_ms: retry_at_ms, error, .. } => {
                 let last = || kept.trying(slot).filter(|_| mark.tried)?.error;
                 again(tries, retry_at_ms, error.or_else(last))
             }

@@ -14,6 +14,7 @@ const LABELS: [RegExp, string][] = [
   [/^aiConfig\.temperature$/, 'Temperature'],
   [/^aiConfig\.maxTokens$/, 'Maximum tokens'],
   [/^aiConfig\.outputSchema/, 'Output schema'],
+  [/^aiConfig\.processing$/, 'Process'],
   [/^aiConfig\.fallback\.model$/, 'Fallback model'],
   [/^aiConfig\.fallback/, 'Fallback provider'],
   [/^apiConfig\.url$/, 'URL'],

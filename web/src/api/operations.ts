@@ -1,5 +1,7 @@
 import { client, data } from './client';
 import type {
+  CompareBody,
+  Comparison,
   HookCreate,
   HookPatch,
   KeyCreate,
@@ -28,10 +30,13 @@ export const renameTeam = (name: string) => data(client.PATCH('/v4/team', { body
 export const listTeams = () => data(client.GET('/v4/teams'));
 export const createTeam = (slug: string, name: string) => data(client.POST('/v4/teams', { body: { slug, ...(name && { name }) } }));
 
+export const duplicateProject = (projectId: string, body: { title: string; rows: boolean }) =>
+  data(client.POST('/v4/projects/{projectId}/duplicate', { params: { path: { projectId } }, body }));
 export const createSample = () => data(client.POST('/v4/projects/sample'));
 export const readUsage = () => data(client.GET('/v4/usage'));
 export const readSpending = () => data(client.GET('/v4/team/spending'));
-export const readSpendingUsage = (groupBy: UsageGroup) => data(client.GET('/v4/usage/spending', { params: { query: { groupBy } } }));
+export const readSpendingUsage = (groupBy: UsageGroup, projectId?: string) =>
+  data(client.GET('/v4/usage/spending', { params: { query: { groupBy, ...(projectId && { projectId }) } } }));
 export const setSpending = (body: SpendingBody) => data(client.PUT('/v4/team/spending', { body }));
 
 const webhook = (webhookId: string) => ({ params: { path: { webhookId } } });
@@ -66,3 +71,6 @@ export const testProvider = (provider: string) =>
 
 export const tryColumn = (projectId: string, body: TryBody): Promise<TryResult> =>
   data(client.POST('/v4/projects/{projectId}/try', { params: { path: { projectId } }, body })) as Promise<TryResult>;
+
+export const compareColumn = (projectId: string, body: CompareBody): Promise<Comparison> =>
+  data(client.POST('/v4/projects/{projectId}/compare', { params: { path: { projectId } }, body })) as Promise<Comparison>;

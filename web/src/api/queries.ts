@@ -55,6 +55,19 @@ export const runsQuery = (projectId: string) =>
     staleTime: 0,
   });
 
+/** How often the facts of a run that goes on are read again. */
+const RUN_MILLISECONDS = 3_000;
+
+/** One run. Its counts come with the status; this tells the rest: causes, rate limits, the estimate. */
+export const runQuery = (projectId: string, runId: string, isRunning: boolean) =>
+  queryOptions({
+    queryKey: ['run', projectId, runId, isRunning],
+    queryFn: async () =>
+      (await data(client.GET('/v4/projects/{projectId}/runs/{runId}', { params: { path: { projectId, runId } } }))).run,
+    staleTime: 0,
+    refetchInterval: isRunning ? RUN_MILLISECONDS : false,
+  });
+
 export const templatesQuery = (projectId: string) =>
   queryOptions({
     queryKey: ['templates'],

@@ -30,6 +30,7 @@ export type CellError = Schemas['CellError'];
 export type Status = Schemas['Status'];
 export type Run = Schemas['Run'];
 export type View = Schemas['View'];
+export type ColumnSummary = Schemas['ColumnSummary'];
 export type Provider = Schemas['Provider'];
 export type WaterfallProvider = Schemas['WaterfallProvider'];
 export type TriggerBody = Schemas['TriggerBody'];
@@ -68,6 +69,15 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 export type TryResult = Schemas['Tried'] & {
   resolved: Record<string, Json>;
   result?: Schemas['TriedResult'] & { value?: Json; meta?: Record<string, Json> };
+};
+
+export type CompareBody = Schemas['CompareBody'];
+export type ComparedCell = Schemas['ComparedCell'] & { value?: Json; meta?: Record<string, Json> };
+export type ComparedVariant = Omit<Schemas['ComparedVariant'], 'cells'> & { cells: ComparedCell[] };
+/** What a comparison of prompts came to. openapi.json types its values only as JSON. */
+export type Comparison = Omit<Schemas['Comparison'], 'rows' | 'variants'> & {
+  rows: { rowId: string; expected?: Json }[];
+  variants: ComparedVariant[];
 };
 
 /** A cell of a list with `withState`, plus the fields that only a single row has. */

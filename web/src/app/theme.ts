@@ -1,4 +1,5 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import { TYPEFACE } from '../ui/typeface';
 
 const mill: MantineColorsTuple = [
   '#e8f8f4',
@@ -61,11 +62,12 @@ export const theme = createTheme({
   primaryShade: { light: 7, dark: 7 },
   defaultRadius: 'md',
   cursorType: 'pointer',
-  fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
+  fontFamily: TYPEFACE,
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '650' },
   components: {
     Alert: { styles: { label: { color: 'var(--mantine-color-text)' } } },
+    Button: { defaultProps: { fw: 550 } },
     Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: true } },
     Modal: {

@@ -1,10 +1,13 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { Icon, type IconName } from '../ui/Icon';
+import type { Sample } from '../table/recipes/sample';
 import classes from './Projects.module.css';
+import { SampleList } from './SampleList';
 
 interface Props {
   onCreate: () => void;
-  onSample: () => void;
+  /** Without a sample: the one of companies. */
+  onSample: (sample?: Sample) => void;
   isMakingSample: boolean;
 }
 
@@ -31,13 +34,14 @@ export function FirstProject({ onCreate, onSample, isMakingSample }: Props) {
         </Text>
       </Stack>
       <Group justify="center">
-        <Button size="md" leftSection={<Icon name="wand" />} loading={isMakingSample} onClick={onSample}>
+        <Button size="md" leftSection={<Icon name="wand" />} loading={isMakingSample} onClick={() => onSample()}>
           Open sample project
         </Button>
         <Button size="md" variant="default" leftSection={<Icon name="plus" />} onClick={onCreate}>
           Start with an empty table
         </Button>
       </Group>
+      <SampleList isBusy={isMakingSample} onSample={onSample} />
       <ol className={classes.steps}>
         {STEPS.map((step) => (
           <li key={step.title} className={classes.step}>

@@ -7,14 +7,16 @@ import { projectsQuery } from '../api/queries';
 import { restoreProjects, useRestoreNote } from '../api/trash';
 import type { ProjectItem } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { DuplicateDialog } from '../ui/DuplicateDialog';
 import { timeAgo } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import { notifyError } from '../ui/notify';
 import { notifyAction } from '../ui/notifyAction';
+import { FolderDialog } from './FolderDialog';
 import classes from './Projects.module.css';
 
-type Dialog = 'rename' | 'delete';
+type Dialog = 'rename' | 'duplicate' | 'move' | 'delete';
 
 interface Props {
   project: ProjectItem;
@@ -34,7 +36,8 @@ export function ProjectCard({ project, isStarred, onStar }: Props) {
           {project.title}
         </Text>
       </Link>
-      <Text size="sm" c="dimmed" className={classes.facts}>
+      <Text size="sm" c="dimmed" className={classes.facts} truncate>
+        {project.folderId && `${project.folderId} · `}
         {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · created {timeAgo(project.createdAt)}
         {project.autoplay && ' · runs automatically'}
       </Text>
@@ -67,6 +70,12 @@ function ProjectMenu({ project, onOpen }: { project: ProjectItem; onOpen: (dialo
         <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => onOpen('rename')}>
           Rename
         </Menu.Item>
+        <Menu.Item leftSection={<Icon name="copy" />} onClick={() => onOpen('duplicate')}>
+          Duplicate
+        </Menu.Item>
+        <Menu.Item leftSection={<Icon name="folder" />} onClick={() => onOpen('move')}>
+          Move to folder
+        </Menu.Item>
         <Menu.Item
           component={Link}
           href={`/projects/${project.id}/settings/general`}
@@ -96,6 +105,8 @@ function ProjectDialog({ project, dialog, onClose }: { project: ProjectItem; dia
     offerProjectRestore(project, refetch);
     await refetch();
   };
+  if (dialog === 'duplicate') return <DuplicateDialog project={project} onClose={onClose} />;
+  if (dialog === 'move') return <FolderDialog project={project} onClose={onClose} />;
   if (dialog === 'rename') {
     return <NameDialog title="Rename project" label="Name" initial={project.title} action="Rename" onSubmit={rename} onClose={onClose} />;
   }

@@ -1,21 +1,29 @@
-import { ActionIcon, Button, Container, Group, SimpleGrid, Skeleton, TextInput, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Container, Group, SimpleGrid, Skeleton, Stack, Text, TextInput, Title, Tooltip } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useLocation } from 'wouter';
 import { client, data } from '../api/client';
 import { createSample } from '../api/operations';
 import { projectsQuery } from '../api/queries';
+import type { ProjectItem } from '../api/types';
 import type { NavigationState } from '../shell/navigationState';
 import { Shell } from '../shell/Shell';
 import { usePageTitle } from '../shell/usePageTitle';
+import { createSampleTable } from '../table/recipes/createSampleTable';
+import type { Sample } from '../table/recipes/sample';
 import { ErrorState } from '../ui/ErrorState';
+import { startFirstSteps } from '../ui/firstSteps';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import { notifyError } from '../ui/notify';
+import { useLocalStorage } from '../ui/useLocalStorage';
 import { FirstProject } from './FirstProject';
+import { FolderBar } from './FolderBar';
+import { foldersOf, isShown } from './folders';
 import { ProjectCard } from './ProjectCard';
 import { inOrder } from './projectOrder';
 import { ProjectTrash } from './ProjectTrash';
+import { SampleMenu } from './SampleMenu';
 import { useProjectMarks } from './useProjectMarks';
 
 export function ProjectsPage() {
@@ -25,9 +33,10 @@ export function ProjectsPage() {
   const wanted = useDeferredValue(search.trim().toLowerCase());
   const [isNaming, setIsNaming] = useState(false);
   const [isTrashOpen, setIsTrashOpen] = useState(false);
-  const { create, sample } = useNewProject();
+  const { folders, folder, setFolder } = useFolders(projects.data ?? []);
+  const { create, sample } = useNewProject(folder);
   const marks = useProjectMarks();
-  const shown = inOrder(projects.data ?? [], marks).filter((project) => project.title.toLowerCase().includes(wanted));
+  const shown = inOrder(projects.data ?? [], marks).filter((project) => isShown(project, folder, wanted));
 
   return (
     <Shell>
@@ -36,7 +45,7 @@ export function ProjectsPage() {
           <>
             <FirstProject
               onCreate={() => setIsNaming(true)}
-              onSample={() => sample.mutate()}
+              onSample={(chosen) => sample.mutate(chosen)}
               isMakingSample={sample.isPending}
             />
             <Group justify="center" mt="lg">
@@ -51,10 +60,11 @@ export function ProjectsPage() {
               search={search}
               onSearch={setSearch}
               onTrash={() => setIsTrashOpen(true)}
-              onSample={() => sample.mutate()}
+              onSample={(chosen) => sample.mutate(chosen)}
               isMakingSample={sample.isPending}
               onCreate={() => setIsNaming(true)}
             />
+            <FolderBar folders={folders} total={projects.data?.length ?? 0} open={wanted ? '' : folder} onOpen={(name) => (setFolder(name), setSearch(''))} />
             {projects.isError && <ErrorState error={projects.error} onRetry={() => void projects.refetch()} />}
             <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
               {projects.isPending && [0, 1, 2].map((place) => <Skeleton key={place} component="li" h={124} />)}
@@ -62,6 +72,7 @@ export function ProjectsPage() {
                 <ProjectCard key={project.id} project={project} isStarred={marks.starred.includes(project.id)} onStar={() => marks.star(project.id)} />
               ))}
             </SimpleGrid>
+            {projects.isSuccess && shown.length === 0 && <NothingFound search={search} onClear={() => setSearch('')} />}
           </>
         )}
       </Container>
@@ -80,11 +91,30 @@ export function ProjectsPage() {
   );
 }
 
+/** The folders, and the one that is open. One that has become empty is gone. */
+function useFolders(projects: readonly ProjectItem[]) {
+  const [name, setFolder] = useLocalStorage('folder', '');
+  const folders = foldersOf(projects);
+  const folder = folders.some((other) => other.name === name) ? name : '';
+  return { folders, folder, setFolder };
+}
+
+function NothingFound({ search, onClear }: { search: string; onClear: () => void }) {
+  return (
+    <Stack align="center" gap="sm" py="xl" role="status">
+      <Text c="dimmed">No project or folder is called “{search.trim()}”.</Text>
+      <Button variant="default" onClick={onClear}>
+        Clear the search
+      </Button>
+    </Stack>
+  );
+}
+
 interface HeaderProps {
   search: string;
   onSearch: (search: string) => void;
   onTrash: () => void;
-  onSample: () => void;
+  onSample: (sample?: Sample) => void;
   isMakingSample: boolean;
   onCreate: () => void;
 }
@@ -109,9 +139,7 @@ function ProjectsHeader({ search, onSearch, onTrash, onSample, isMakingSample, o
             <Icon name="trash" />
           </ActionIcon>
         </Tooltip>
-        <Button variant="default" loading={isMakingSample} onClick={onSample}>
-          Add sample project
-        </Button>
+        <SampleMenu isBusy={isMakingSample} onSample={onSample} />
         <Button leftSection={<Icon name="plus" />} onClick={onCreate}>
           New project
         </Button>
@@ -120,7 +148,8 @@ function ProjectsHeader({ search, onSearch, onTrash, onSample, isMakingSample, o
   );
 }
 
-function useNewProject() {
+/** Makes projects, in the open folder. */
+function useNewProject(folder: string) {
   const queryClient = useQueryClient();
   const [, navigate] = useLocation();
   const open = (projectId: string, state?: NavigationState) => {
@@ -128,12 +157,15 @@ function useNewProject() {
     navigate(`/projects/${projectId}`, { state });
   };
   const create = useMutation({
-    mutationFn: (title: string) => data(client.POST('/v4/projects', { body: { title } })),
+    mutationFn: (title: string) => data(client.POST('/v4/projects', { body: { title, ...(folder && { folderId: folder }) } })),
     onSuccess: ({ project }) => open(project.id),
   });
   const sample = useMutation({
-    mutationFn: createSample,
-    onSuccess: ({ project }) => open(project.id, { runs: true }),
+    mutationFn: async (chosen?: Sample) => (chosen ? createSampleTable(chosen) : (await createSample()).project.id),
+    onSuccess: (projectId) => {
+      startFirstSteps();
+      open(projectId, { runs: true });
+    },
     onError: (error) => notifyError(error, 'The sample project was not created'),
   });
   return { create, sample };

@@ -20,6 +20,7 @@ export function AgentsSection() {
     <>
       <Card
         title="Connect an agent"
+        guide="agents"
         text="Agents such as Claude, Cursor or Codex work with your tables through the Model Context Protocol (MCP). They see and do what their key may. Running and deleting are dry runs first."
       >
         <CopyField label="Address" value={url} />

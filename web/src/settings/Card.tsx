@@ -1,8 +1,16 @@
-import { Paper, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
+interface Props {
+  title: string;
+  text?: ReactNode;
+  /** The guide that says more, as it is called below /docs. */
+  guide?: string;
+  children?: ReactNode;
+}
+
 /** A settings section. */
-export function Card({ title, text, children }: { title: string; text?: ReactNode; children?: ReactNode }) {
+export function Card({ title, text, guide, children }: Props) {
   return (
     <Paper withBorder radius="lg" p="lg" mb="md" component="section">
       <Stack gap="md">
@@ -13,6 +21,14 @@ export function Card({ title, text, children }: { title: string; text?: ReactNod
           {text && (
             <Text size="sm" c="dimmed" mt={4}>
               {text}
+              {guide && (
+                <>
+                  {' '}
+                  <Anchor href={`./docs/${guide}`} target="_blank" size="sm" underline="always">
+                    Read more
+                  </Anchor>
+                </>
+              )}
             </Text>
           )}
         </div>

@@ -38,7 +38,7 @@ export function EventSection({ project }: { project: Project }) {
 
   return (
     <Card
-      title="Event platform"
+      title="Event platform" guide="webhooks-in"
       text="Every guest who registers for an event becomes a row. Changes to the guest update the row."
     >
       {team.data && <CopyField label="1. Add this webhook URL to the platform" value={team.data.webhookUrl} />}

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { errorMessage, fieldErrors } from '../api/error';
 import { changeHook, createHook } from '../api/operations';
 import type { Hook, Project, UnknownKeys } from '../api/types';
+import { DialogButtons } from '../ui/DialogButtons';
 import { Icon } from '../ui/Icon';
 import { unsaved, useUnsaved } from '../ui/unsaved';
 import { UNKNOWN_KEYS, writableColumns } from './inbound';
@@ -86,26 +87,6 @@ export function HookDialog({ project, hook, onSaved, onClose }: Props) {
         </Stack>
       </form>
     </Modal>
-  );
-}
-
-interface ButtonsProps {
-  label: string;
-  isSaving: boolean;
-  isDisabled: boolean;
-  onCancel: () => void;
-}
-
-function DialogButtons({ label, isSaving, isDisabled, onCancel }: ButtonsProps) {
-  return (
-    <Group justify="flex-end">
-      <Button variant="default" onClick={onCancel}>
-        Cancel
-      </Button>
-      <Button type="submit" loading={isSaving} disabled={isDisabled}>
-        {label}
-      </Button>
-    </Group>
   );
 }
 

@@ -30,6 +30,7 @@ export function HooksSection({ project }: { project: Project }) {
   return (
     <Card
       title="Inbound webhooks"
+      guide="webhooks-in"
       text="A hook is an address that takes any JSON or form as rows of this table. Give each service that sends here a hook of its own."
     >
       <div>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Modal, MultiSelect, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Checkbox, Modal, MultiSelect, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { errorMessage, fieldErrors } from '../api/error';
@@ -7,6 +7,7 @@ import { projectsQuery } from '../api/queries';
 import type { Scope } from '../api/types';
 import { useSession } from '../shell/session';
 import { EXPIRIES, grantedScopes, type KeyForm, keyBody, SCOPES } from './keyScopes';
+import { DialogButtons } from '../ui/DialogButtons';
 
 interface Props {
   title: string;
@@ -58,14 +59,7 @@ export function KeyDialog({ title, placeholder, scopes, onCreated, onClose }: Pr
               {errorMessage(create.error)}
             </Text>
           )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending} disabled={!canCreate}>
-              Create key
-            </Button>
-          </Group>
+          <DialogButtons label="Create key" isSaving={create.isPending} isDisabled={!canCreate} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

@@ -32,7 +32,7 @@ export function KeysSection() {
   if (keys.isError) return <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />;
 
   return (
-    <Card title="API keys" text="Programs call the API with a key; people sign in with one. A key may do everything, or only what you choose.">
+    <Card title="API keys" guide="keys" text="Programs call the API with a key; people sign in with one. A key may do everything, or only what you choose.">
       <div>
         <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
           New key

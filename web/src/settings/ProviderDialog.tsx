@@ -1,10 +1,11 @@
-import { Button, Checkbox, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
 import { fieldErrors, errorMessage } from '../api/error';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
+import { DialogButtons } from '../ui/DialogButtons';
 import { unsaved, useUnsaved } from '../ui/unsaved';
 
 /** Sets a provider's API key. Keys are write-only. */
@@ -59,14 +60,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
               {errorMessage(save.error)}
             </Text>
           )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending} disabled={!canSave}>
-              Save
-            </Button>
-          </Group>
+          <DialogButtons label="Save" isSaving={save.isPending} isDisabled={!canSave} onCancel={close} />
         </Stack>
       </form>
     </Modal>

@@ -22,6 +22,7 @@ export function ProvidersSection() {
     <>
       <Card
         title="AI models"
+        guide="ai-columns"
         text="Used by AI columns. “OpenAI-compatible” works with any server that implements the OpenAI API: set its base URL."
       >
         <ProviderTable providers={of('ai')} />
@@ -29,7 +30,7 @@ export function ProvidersSection() {
       <Card title="E-mail finders" text="Used by e-mail waterfall columns. Keys are encrypted on the server and never shown again.">
         <ProviderTable providers={of('finder')} />
       </Card>
-      <Card title="Web search" text="Used by AI research columns, in this order unless a column says otherwise. SearXNG is a server of your own: set its base URL.">
+      <Card title="Web search" guide="research" text="Used by AI research columns, in this order unless a column says otherwise. SearXNG is a server of your own: set its base URL.">
         <ProviderTable providers={of('search')} />
       </Card>
     </>

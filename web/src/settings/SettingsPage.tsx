@@ -19,7 +19,7 @@ const SECTIONS: Section[] = [
   { id: 'webhooks', label: 'Webhooks', icon: 'bolt', content: () => <WebhooksSection /> },
   { id: 'agents', label: 'Agents', icon: 'spark', content: () => <AgentsSection /> },
   { id: 'team', label: 'Team', icon: 'users', content: () => <TeamSection /> },
-  { id: 'spending', label: 'Spending', icon: 'chart', content: () => <SpendingSection /> },
+  { id: 'spending', label: 'Spending', icon: 'coin', content: () => <SpendingSection /> },
   { id: 'usage', label: 'Usage', icon: 'chart', content: () => <UsageSection /> },
 ];
 

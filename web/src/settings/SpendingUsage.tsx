@@ -1,4 +1,4 @@
-import { Anchor, Group, Loader, SegmentedControl, Table, Text } from '@mantine/core';
+import { Anchor, Loader, SegmentedControl, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { prefix } from '../api/base';
@@ -7,6 +7,7 @@ import type { SpendingUsageLine, UsageGroup } from '../api/types';
 import { ErrorState } from '../ui/ErrorState';
 import { formatDollars, formatNumber } from '../ui/format';
 import { Card } from './Card';
+import classes from './Spending.module.css';
 
 const GROUPS: { value: UsageGroup; label: string }[] = [
   { value: 'day', label: 'Day' },
@@ -22,12 +23,12 @@ export function SpendingUsage() {
   const usage = useQuery({ queryKey: ['spendingUsage', group], queryFn: () => readSpendingUsage(group), staleTime: 0 });
   return (
     <Card title="Spent" text="Calls, tokens, credits and dollars of the last 30 days. Dollars are those that providers report, else those of the price list.">
-      <Group justify="space-between">
-        <SegmentedControl data={GROUPS} value={group} aria-label="Added up by" onChange={(value) => setGroup(value as UsageGroup)} />
+      <div className={classes.usageHead}>
+        <SegmentedControl className={classes.groups} data={GROUPS} value={group} aria-label="Added up by" onChange={(value) => setGroup(value as UsageGroup)} />
         <Anchor size="sm" href={`${prefix}/v4/usage/spending/export`} download>
           Download CSV
         </Anchor>
-      </Group>
+      </div>
       {usage.isPending && <Loader size="sm" />}
       {usage.isError && <ErrorState error={usage.error} onRetry={() => void usage.refetch()} />}
       {usage.data?.lines.length === 0 && (
@@ -36,12 +37,12 @@ export function SpendingUsage() {
         </Text>
       )}
       {usage.data && usage.data.lines.length > 0 && (
-        <Table.ScrollContainer minWidth={520}>
+        <Table.ScrollContainer minWidth={600} type="native" tabIndex={0} role="region" aria-label="What was spent">
           <Table fz="sm" verticalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{GROUPS.find(({ value }) => value === group)?.label}</Table.Th>
-                {['Calls', 'Tokens in', 'Tokens out', 'Credits', 'Dollars'].map((label) => (
+                {['Calls', 'Tokens in', 'Of these cached', 'Tokens out', 'Credits', 'Dollars'].map((label) => (
                   <Table.Th key={label} ta="right">
                     {label}
                   </Table.Th>
@@ -61,13 +62,14 @@ export function SpendingUsage() {
   );
 }
 
-type Numbers = Pick<SpendingUsageLine, 'calls' | 'inputTokens' | 'outputTokens' | 'credits' | 'usd'>;
+type Numbers = Pick<SpendingUsageLine, 'calls' | 'inputTokens' | 'cachedTokens' | 'outputTokens' | 'credits' | 'usd'>;
 
 function Line({ name, line }: { name: string; line: Numbers }) {
-  const { calls, inputTokens, outputTokens, credits, usd } = line;
+  const { calls, inputTokens, cachedTokens, outputTokens, credits, usd } = line;
   const cells = [
     formatNumber(calls),
     formatNumber(inputTokens),
+    formatNumber(cachedTokens ?? 0),
     formatNumber(outputTokens),
     credits === undefined ? '' : formatNumber(credits),
     usd === undefined ? '' : formatDollars(usd),

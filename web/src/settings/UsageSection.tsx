@@ -15,7 +15,7 @@ export function UsageSection() {
   const sums: [string, string][] = [
     ['Projects', formatNumber(projects.length)],
     ['Rows', formatNumber(totals.rows)],
-    ['Stored', formatBytes(totals.storedBytes)],
+    ...(totals.storedBytes == null ? [] : [['Stored', formatBytes(totals.storedBytes)] as [string, string]]),
     ['Cells done', formatNumber(totals.cells.completed)],
     ['Cells failed', formatNumber(totals.cells.error)],
   ];

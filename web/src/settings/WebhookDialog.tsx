@@ -1,9 +1,10 @@
-import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { errorMessage, fieldErrors } from '../api/error';
 import { changeWebhook, createWebhook } from '../api/operations';
 import type { Webhook, WebhookEventType } from '../api/types';
+import { DialogButtons } from '../ui/DialogButtons';
 import { unsaved, useUnsaved } from '../ui/unsaved';
 import { WEBHOOK_EVENTS } from './webhookEvents';
 import { WebhookScope } from './WebhookScope';
@@ -70,14 +71,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
               {errorMessage(save.error)}
             </Text>
           )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending} disabled={!url.trim() || events.length === 0}>
-              Save
-            </Button>
-          </Group>
+          <DialogButtons label="Save" isSaving={save.isPending} isDisabled={!url.trim() || events.length === 0} onCancel={close} />
         </Stack>
       </form>
     </Modal>

@@ -29,6 +29,7 @@ export function WebhooksSection() {
   return (
     <Card
       title="Webhooks"
+      guide="webhooks-out"
       text="Rowmill sends events to your server as they happen, signed by the Standard Webhooks specification. The API documentation says what is sent."
     >
       <div>

@@ -26,6 +26,18 @@ export function capLimit(cap: Pick<Cap, 'usd' | 'credits' | 'period'>): string {
   return cap.period ? `${amount} a ${cap.period}` : amount;
 }
 
+/** How far a cap is used: `$3.20 of $5.00 a day`. Caps for each run count each run by itself. */
+export function capSpent(cap: Pick<Cap, 'usd' | 'credits' | 'period' | 'spent'>): string {
+  return cap.spent === undefined ? capLimit(cap) : `${capAmount(cap, cap.spent)} of ${capLimit(cap)}`;
+}
+
+/** The share of a cap that is spent, from 0 to 1; undefined if it counts each run by itself. */
+export function capShare({ usd, credits, spent }: Pick<Cap, 'usd' | 'credits' | 'spent'>): number | undefined {
+  if (spent === undefined) return undefined;
+  const limit = usd ?? credits ?? 0;
+  return limit > 0 ? Math.min(1, spent / limit) : 1;
+}
+
 /** A cap as it is set, without how it stands. */
 export function capBody({ scope, projectId, provider, period, usd, credits }: Cap): CapBody {
   return {

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { client, data } from '../api/client';
 import { projectQuery, projectsQuery } from '../api/queries';
+import { DuplicateDialog } from '../ui/DuplicateDialog';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import classes from './Table.module.css';
@@ -11,6 +12,7 @@ import classes from './Table.module.css';
 /** Breadcrumb with the project's name and its menu. */
 export function ProjectTrail({ projectId, title }: { projectId: string; title: string }) {
   const [isRenaming, setIsRenaming] = useState(false);
+  const [isDuplicating, setIsDuplicating] = useState(false);
   const queryClient = useQueryClient();
   const rename = async (name: string) => {
     await data(client.PATCH('/v4/projects/{projectId}', { params: { path: { projectId } }, body: { title: name } }));
@@ -32,6 +34,9 @@ export function ProjectTrail({ projectId, title }: { projectId: string; title: s
           <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => setIsRenaming(true)}>
             Rename
           </Menu.Item>
+          <Menu.Item leftSection={<Icon name="copy" />} onClick={() => setIsDuplicating(true)}>
+            Duplicate
+          </Menu.Item>
           <Menu.Item component={Link} href={`/projects/${projectId}/settings/general`} leftSection={<Icon name="settings" />}>
             Project settings
           </Menu.Item>
@@ -43,6 +48,7 @@ export function ProjectTrail({ projectId, title }: { projectId: string; title: s
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      {isDuplicating && <DuplicateDialog project={{ id: projectId, title }} onClose={() => setIsDuplicating(false)} />}
       {isRenaming && (
         <NameDialog
           title="Rename project"

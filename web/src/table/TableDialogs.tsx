@@ -1,10 +1,10 @@
 import { lazy, Suspense } from 'react';
 import type { useClipboard } from './editing/useClipboard';
 import type { Selection } from './grid/selection';
-import { RunDialog } from './runs/RunDialog';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
 
+const RunDialog = lazy(() => import('./running/RunDialog'));
 const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
 const PasteDialog = lazy(() => import('./editing/PasteDialog'));
 const CommandPalette = lazy(() => import('./commands/CommandPalette'));
@@ -27,13 +27,14 @@ interface Props {
   onOverlay: (overlay: Overlay) => void;
   onPanel: (target: PanelTarget) => void;
   onSelect: (selection: Selection) => void;
+  onFind: () => void;
 }
 
 /** The dialogs of the table page. Most are loaded when they are opened. */
-export function TableDialogs({ table, clipboard, importing, onImporting, overlay, onOverlay, onPanel, onSelect }: Props) {
+export function TableDialogs({ table, clipboard, importing, onImporting, overlay, onOverlay, onPanel, onSelect, onFind }: Props) {
   return (
     <>
-      <RunDialog runs={table.runs} columns={table.columns} />
+      <Suspense>{table.runs.question && <RunDialog key={table.runs.question.number} table={table} question={table.runs.question} />}</Suspense>
       <Suspense>
         {importing && <ImportDialog table={table} file={importing.file} jobId={importing.jobId} onClose={() => onImporting(undefined)} />}
       </Suspense>
@@ -44,6 +45,7 @@ export function TableDialogs({ table, clipboard, importing, onImporting, overlay
             table={table}
             onPanel={onPanel}
             onSelect={onSelect}
+            onFind={onFind}
             onImport={() => onImporting({})}
             onHelp={() => onOverlay('help')}
             onClose={() => onOverlay(undefined)}

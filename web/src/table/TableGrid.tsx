@@ -18,6 +18,8 @@ import type { GridHandle, HoveredCell, HoveredHeader } from './grid/gridTypes';
 import { isFiltered } from './rows/rowQuery';
 import { SelectionBar } from './SelectionBar';
 import type { Table } from './state/useTable';
+import { SummaryCell } from './summaries/SummaryCell';
+import { useSummaries } from './summaries/useSummaries';
 import classes from './Table.module.css';
 import type { MenuTarget } from './TableMenus';
 
@@ -42,6 +44,7 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
   const onTyped = useTypedCells(table);
   const headers = useHeaderStates(table);
   const onHeaderPart = useHeaderClicks(table);
+  const figures = useSummaries(table);
   const openCell = (rowIndex: number, columnId: string) => {
     const row = store.rowAt(rowIndex);
     if (row) onDetails(row.id, columnId);
@@ -80,6 +83,7 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
           const row = store.rowAt(place.rowIndex);
           if (row) onMenu({ ...place, kind: 'cell', row, x, y });
         }}
+        footer={figures.size > 0 ? (columnId) => summaryOf(table, columnId, figures.get(columnId)) : undefined}
         rightElement={(hasRoom) => <AddColumnButton hasRoom={hasRoom} onClick={onAddColumn} />}
       />
       {table.total === 0 && isFiltered(query) && <NoMatch table={table} />}
@@ -92,4 +96,9 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
       <SelectionBar table={table} isConfirming={isConfirming} setIsConfirming={setIsConfirming} onDelete={deleteRows} onOpenCell={openCell} />
     </div>
   );
+}
+
+function summaryOf(table: Table, columnId: string, text: string | undefined) {
+  const column = table.columns.find(({ id }) => id === columnId);
+  return column && <SummaryCell table={table} column={column} text={text} />;
 }

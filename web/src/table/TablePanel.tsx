@@ -3,9 +3,11 @@ import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
 import type { Selection } from './grid/selection';
+import { GroupsPanel } from './groups/GroupsPanel';
 import { RecipeList } from './recipes/RecipeList';
 import { RecipePanel } from './recipes/RecipePanel';
 import { RunsPanel } from './runs/RunsPanel';
+import { RunSummary } from './running/RunSummary';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
 import { TrashPanel } from './trash/TrashPanel';
@@ -45,7 +47,13 @@ export default function TablePanel({ table, target, onOpen, onSelect, onMade, on
     case 'recipe':
       return <RecipePanel table={table} recipe={target.recipe} onBack={() => onOpen({ kind: 'gallery' })} onClose={onClose} />;
     case 'runs':
-      return <RunsPanel projectId={table.project.id} isRunning={table.progress.isRunning} onClose={onClose} />;
+      return (
+        <RunsPanel projectId={table.project.id} isRunning={table.progress.isRunning} onOpen={(runId) => onOpen({ kind: 'run', runId })} onClose={onClose} />
+      );
+    case 'run':
+      return <RunSummary key={target.runId} table={table} runId={target.runId} onBack={() => onOpen({ kind: 'runs' })} onClose={onClose} />;
+    case 'groups':
+      return <GroupsPanel table={table} columnId={target.columnId} onColumn={(columnId) => onOpen({ kind: 'groups', columnId })} onClose={onClose} />;
     case 'trash':
       return <TrashPanel table={table} onClose={onClose} />;
     case 'newColumn':

@@ -3,14 +3,15 @@ import { Shell } from '../shell/Shell';
 import { unsaved } from '../ui/unsaved';
 import { useColumnActions } from './columns/useColumnActions';
 import { useClipboard } from './editing/useClipboard';
+import { useFinder } from './find/useFinder';
 import type { GridHandle } from './grid/gridTypes';
+import { GridArea } from './GridArea';
 import { ProjectTrail } from './ProjectTrail';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
 import { StatusBar } from './StatusBar';
 import { type Importing, TableDialogs } from './TableDialogs';
 import classes from './Table.module.css';
-import { TableGrid } from './TableGrid';
 import { type MenuTarget, TableMenus } from './TableMenus';
 import { ProgressStrip } from './toolbar/ProgressStrip';
 import { RunControl } from './toolbar/RunControl';
@@ -32,6 +33,7 @@ export function TableView({ table }: { table: Table }) {
   const [menu, setMenu] = useState<MenuTarget>();
   const [importing, setImporting] = useState<Importing>();
   const [overlay, setOverlay] = useState<'commands' | 'help'>();
+  const finder = useFinder();
 
   const { select, goTo } = useGoTo(table, grid);
   const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
@@ -49,7 +51,7 @@ export function TableView({ table }: { table: Table }) {
   const actions = useColumnActions(table, setPanel);
   const clipboard = useClipboard(table, frame);
   const drop = useFileDrop((file) => setImporting({ file }));
-  useShortcuts(table, frame, { onEscape: closePanel, onCommands: () => setOverlay('commands'), onHelp: () => setOverlay('help') });
+  useShortcuts(table, frame, { onEscape: closePanel, onFind: finder.open, onCommands: () => setOverlay('commands'), onHelp: () => setOverlay('help') });
   useFollowSelection(table, panel, showPanel);
   useScrollToColumn(grid, panel?.kind === 'column' ? panel.columnId : undefined, table.shownColumns.length);
 
@@ -57,9 +59,9 @@ export function TableView({ table }: { table: Table }) {
     <Shell trail={<ProjectTrail projectId={table.project.id} title={table.project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
       <div className={classes.page} {...drop.handlers}>
         <ViewTabs views={table.views} />
-        <TableTools table={table} onConfigure={actions.open} onReorder={actions.reorder} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
+        <TableTools table={table} onConfigure={actions.open} onReorder={actions.reorder} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} onGroup={() => setPanel({ kind: 'groups' })} />
         <div className={classes.middle}>
-          <TableGrid
+          <GridArea
             table={table}
             actions={actions}
             frame={frame}
@@ -69,6 +71,7 @@ export function TableView({ table }: { table: Table }) {
             onDetails={openDetails}
             onAddColumn={openGallery}
             onImport={openImport}
+            finder={finder}
           />
           {panel && (
             <Suspense>
@@ -77,7 +80,7 @@ export function TableView({ table }: { table: Table }) {
           )}
         </div>
         {!importing && <ImportStrip table={table} onShow={(jobId) => setImporting({ jobId })} />}
-        <ProgressStrip table={table} onRuns={openRuns} />
+        <ProgressStrip table={table} onRun={(runId) => setPanel({ kind: 'run', runId })} />
         <StatusBar table={table} />
         {drop.isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
       </div>
@@ -87,10 +90,7 @@ export function TableView({ table }: { table: Table }) {
         clipboard={clipboard}
         importing={importing}
         onImporting={setImporting}
-        overlay={overlay}
-        onOverlay={setOverlay}
-        onPanel={setPanel}
-        onSelect={select}
+        {...{ overlay, onOverlay: setOverlay, onPanel: setPanel, onSelect: select, onFind: finder.open }}
       />
     </Shell>
   );

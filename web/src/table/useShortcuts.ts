@@ -8,6 +8,7 @@ const ROWS_MAX = 100_000;
 
 interface Handlers {
   onEscape: () => void;
+  onFind: () => void;
   onCommands: () => void;
   onHelp: () => void;
 }
@@ -21,10 +22,9 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
       const isCommand = event.ctrlKey || event.metaKey;
       const { table: now } = current.current;
       const key = event.key.toLowerCase();
-      if (isCommand && key === 'f' && !event.shiftKey) {
+      if (isCommand && key === 'f' && !event.shiftKey && !document.querySelector('[aria-modal="true"]')) {
         event.preventDefault();
-        document.getElementById('table-search')?.focus();
-        return;
+        return current.current.onFind();
       }
       if (isCommand && key === 'k' && !event.shiftKey && !document.querySelector('[aria-modal="true"]')) {
         event.preventDefault();

@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Modal, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { errorMessage } from '../api/error';
+import { DialogButtons } from './DialogButtons';
 
 interface Props {
   title: string;
@@ -34,14 +35,7 @@ export function NameDialog({ title, label, initial = '', placeholder, action, on
             onChange={(event) => setName(event.currentTarget.value)}
             error={submit.isError ? errorMessage(submit.error) : undefined}
           />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={submit.isPending} disabled={!name.trim()}>
-              {action}
-            </Button>
-          </Group>
+          <DialogButtons label={action} isSaving={submit.isPending} isDisabled={!name.trim()} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

@@ -71,3 +71,18 @@ export function formatDuration(seconds: number): string {
 export function formatMilliseconds(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
+
+/** A moment to come in the reader's words: `at 18:30:05`, `tomorrow at 02:00`, `on 1 Dec at 02:00`. */
+export function formatMoment(timestamp: string, now = Date.now()): string {
+  const then = new Date(timestamp);
+  const days = Math.round((midnight(then) - midnight(new Date(now))) / 86_400_000);
+  const isSoon = Math.abs(then.getTime() - now) < 600_000;
+  const time = then.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', ...(isSoon && { second: '2-digit' }) });
+  if (days === 0) return `at ${time}`;
+  if (days === 1) return `tomorrow at ${time}`;
+  return `on ${then.toLocaleDateString([], { day: 'numeric', month: 'short' })} at ${time}`;
+}
+
+function midnight(date: Date): number {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Estimate, TriggerBody } from '../../src/api/types';
-import { basisText, estimateRun, estimateText, withoutManualValues } from '../../src/table/runs/estimate';
+import { basisText, batchText, costFigure, estimateRun, notRunText, timeFigure, withoutManualValues } from '../../src/table/runs/estimate';
 
 const BASIS = { header: 'A', from: 'last_cells' as const, sample: 5 };
 
@@ -27,13 +27,31 @@ test('where there is no estimate, the most there can be is said', async () => {
 });
 
 test('an estimate is said in words', () => {
-  expect(estimateText(answer([30]))).toBe('About $1.20 ($0.90 to $1.60), 3 min.');
+  expect(costFigure(answer([30]))).toEqual({ value: '$1.20', note: '$0.90 to $1.60' });
+  expect(timeFigure(answer([30])).value).toBe('3 min');
   expect(basisText(answer([30]))).toContain('last cells');
   const unknown = { ...answer([30]), usd: null, basis: [{ ...BASIS, columnId: 'c0', cells: 30, from: 'unknown' as const }] };
-  expect(estimateText(unknown)).toBe('Cost unknown, 3 min.');
+  expect(costFigure(unknown)).toEqual({ value: 'Unknown', note: 'no price is known' });
+  expect(costFigure({ ...unknown, credits: 30 })).toEqual({ value: '30 credits', note: 'no price is known' });
   expect(basisText(unknown)).toContain('“A”');
+  const lacking = { ...unknown, basis: unknown.basis.map((basis) => ({ ...basis, missingCredential: 'No model is configured.' })) };
+  expect(costFigure(lacking).note).toBe('a credential is missing');
+  expect(basisText(lacking)).toBe('“A” lacks a credential: No model is configured.');
   const free = { ...answer([30]), basis: [{ ...BASIS, columnId: 'c0', cells: 30, from: 'free' as const }] };
-  expect(estimateText(free)).toBe('About 3 min.');
+  expect(costFigure(free).value).toBe('Free');
+});
+
+test('what goes through batches is said', () => {
+  const batch = { cells: 30, savedUsd: 1.2, secondsMax: 86_400 };
+  expect(batchText({ ...answer([30]), batch })).toBe('30 cells in batches: results within 24 hours. Saves about $1.20.');
+  expect(batchText({ ...answer([30]), batch: { ...batch, savedUsd: null } })).toBe('30 cells in batches: results within 24 hours, at half the price.');
+  expect(timeFigure({ ...answer([30]), batch })).toEqual({ value: '≤ 24 h', note: 'in batches' });
+  expect(batchText(answer([30]))).toBe('');
+});
+
+test('what a run leaves out is said', () => {
+  expect(notRunText({ ...answer([30]), notRun: { done: 1200, manual: 3, pending: 0 } })).toBe('1,200 done already, 3 edited manually');
+  expect(notRunText(answer([30]))).toBe('');
 });
 
 test('what people wrote can be left out of a run of one column', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Status } from '../../src/api/types';
 import { countEnded, type Progress, NO_RUN, RunMeter } from '../../src/table/runs/progress';
-import { isAllEmpty, summary, waitingText } from '../../src/table/runs/summary';
+import { isAllEmpty, summary } from '../../src/table/runs/summary';
 
 type Run = NonNullable<Status['run']>;
 
@@ -21,7 +21,7 @@ test('counts what is done, how fast, and how long it will take', () => {
   meter.read(status(100, { cells: 100 }), 0);
   expect(meter.read(status(80, { cells: 100, done: 19, failed: 1, cost: 0.5 }), 2000)).toEqual({
     ...NO_RUN,
-    ...{ isRunning: true, total: 100, done: 19, failed: 1, cost: 0.5, rate: 10, secondsLeft: 8 },
+    ...{ isRunning: true, total: 100, done: 19, failed: 1, cost: 0.5, rate: 10, secondsLeft: 8, changedAt: 2000 },
   });
 });
 
@@ -31,6 +31,8 @@ test('work added while it runs is not taken for work undone', () => {
   meter.read(status(4, { cells: 10, done: 6 }), 1000);
   expect(meter.read(status(14, { cells: 20, done: 6 }), 2000)).toMatchObject({ done: 6, total: 20, rate: 3 });
 });
+
+const NOW = Date.parse('2026-01-01T12:00:00.000Z');
 
 const progress = (parts: Partial<Progress>): Progress => {
   const made = { ...NO_RUN, ...parts };
@@ -45,10 +47,12 @@ test.each<[Partial<Progress>, string]>([
   [{ done: 3, empty: 2, skipped: 1, credits: 4 }, '3 done, 2 empty, 1 skipped · 4 credits'],
   [{ empty: 40 }, '40 done, all of them empty: try the column on one row to see why'],
   [{ empty: 1, cost: 0.00042 }, '1 done, and empty: try the column on one row to see why · $0.00042'],
-  [{ isRunning: true, total: 9, empty: 3, rate: 2.5, secondsLeft: 3, failed: 1, cost: 0 }, '2.5 a second · 3 s left · 1 failed · $0.00 so far'],
+  [{ isRunning: true, total: 9, empty: 3, rate: 2.5, secondsLeft: 3, failed: 1, cost: 0, changedAt: NOW }, '2.5 a second · 3 s left · 1 failed · $0.00 so far'],
+  [{ isRunning: true, total: 9, empty: 3, rate: 2.5, secondsLeft: 0.4, changedAt: NOW }, '2.5 a second'],
+  [{ isRunning: true, total: 9, empty: 3, rate: 2.5, secondsLeft: 3, changedAt: NOW - 9000 }, ''],
   [{ isRunning: true, total: 9 }, ''],
 ])('%j is told as “%s”', (parts, words) => {
-  expect(summary(progress(parts))).toBe(words);
+  expect(summary(progress(parts), undefined, NOW)).toBe(words);
 });
 
 test('a run is all empty only once it has ended, and only if every cell is', () => {
@@ -56,14 +60,4 @@ test('a run is all empty only once it has ended, and only if every cell is', () 
   expect(isAllEmpty(progress({ empty: 3, done: 1 }))).toBe(false);
   expect(isAllEmpty(progress({ empty: 3, isRunning: true }))).toBe(false);
   expect(isAllEmpty(NO_RUN)).toBe(false);
-});
-
-test('a run says what it waits for', () => {
-  const until = '2026-01-01T12:00:05.000Z';
-  const reason = { code: 'provider_error' as const, message: 'The connection to geo.example failed.' };
-  const waiting = { cells: 2, reason, until };
-  const progress = new RunMeter().read(status(3, { cells: 3, waiting }), 0);
-  expect(waitingText(progress)).toMatch(/^2 cells wait until .*: The connection to geo\.example failed\.$/);
-  expect(waitingText({ ...progress, waiting: { ...waiting, cells: 1 } })).toMatch(/^1 cell waits until /);
-  expect(waitingText(NO_RUN)).toBe('');
 });

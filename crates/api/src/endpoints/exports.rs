@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Method;
-use axum::http::header::{CONTENT_DISPOSITION, HeaderValue};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
 use rowmill_app::{App, Export, Start};
@@ -135,10 +134,7 @@ impl Endpoint<ApiState> for ExportFile {
         });
         let answer = Answer::streamed(Body::from_stream(pieces.fuse()));
         let answer = if is_csv { answer } else { answer.as_media(Media::JsonLines) };
-        Ok(match HeaderValue::from_str(&name) {
-            Ok(name) => answer.with_header(CONTENT_DISPOSITION, name),
-            Err(_) => answer,
-        })
+        Ok(answer.as_download(&name))
     }
 }
 

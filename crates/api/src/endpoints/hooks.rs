@@ -89,11 +89,12 @@ impl HookCreated {
 impl Endpoint<ApiState> for CreateHook {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createHook";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::WRITE);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create an inbound hook";
     const DESCRIPTION: &'static str = "Creates an address that takes any JSON, or a form, as rows of the project. Whoever knows the address can \
-     send to it; it is shown only once.";
+     send to it; it is shown only once. A hook writes rows for others, so the key must be allowed to write; for \
+     `unknownKeys: addColumns` it also needs the scope `schema`.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const REPEATS: Repeats = Repeats::Never;
     type Path = ProjectPath;
@@ -161,11 +162,12 @@ pub(crate) struct UpdateHook;
 impl Endpoint<ApiState> for UpdateHook {
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateHook";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::WRITE);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update an inbound hook";
     const DESCRIPTION: &'static str = "Changes a hook. It holds for deliveries from now on, and for those that are replayed. A hook that is \
-     disabled still keeps deliveries, so that they can be replayed later.";
+     disabled still keeps deliveries, so that they can be replayed later. `unknownKeys: addColumns` also needs the \
+     scope `schema`.";
     type Path = HookPath;
     type Query = Nothing;
     type Body = Json<HookPatch>;
@@ -221,7 +223,7 @@ pub(crate) struct RotateHook;
 impl Endpoint<ApiState> for RotateHook {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "rotateHook";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::WRITE);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Replace a hook's address";
     const DESCRIPTION: &'static str = "Gives the hook a new address, which is shown only once. The old one works, too, for 24 hours, or as long as \

@@ -90,7 +90,7 @@ struct InboundPagination {
 impl Endpoint<ApiState> for ListInbound {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listInboundDeliveries";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List what came in";
     const DESCRIPTION: &'static str = "Lists the deliveries to the team's inbound hooks and to its event platform webhook, newest first, with what \
@@ -142,7 +142,7 @@ pub(crate) struct OneInbound {
 impl Endpoint<ApiState> for GetInbound {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getInboundDelivery";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get what came in";
     const DESCRIPTION: &'static str = "Returns a delivery with its body and its headers as they came. Headers that may carry secrets are not kept.";
@@ -171,11 +171,12 @@ pub(crate) struct ReplayInbound;
 impl Endpoint<ApiState> for ReplayInbound {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "replayInboundDelivery";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ).and(Scopes::WRITE);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Process a delivery again";
     const DESCRIPTION: &'static str = "Processes a delivery again, as it came in, by the settings as they are now. The last entry of `outcomes` says \
-     what became of it. Without `matchOn`, a hook inserts its rows a second time.";
+     what became of it. Without `matchOn`, a hook inserts its rows a second time. This writes rows, and the answer \
+     shows what came in.";
     const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = InboundPath;
     type Query = Nothing;

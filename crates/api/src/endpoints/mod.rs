@@ -2,9 +2,13 @@
 
 pub(crate) mod cells;
 pub(crate) mod columns;
+pub(crate) mod comparisons;
+pub(crate) mod copies;
 pub(crate) mod events;
 pub(crate) mod exports;
+pub(crate) mod find;
 pub(crate) mod format_guesses;
+pub(crate) mod groups;
 pub(crate) mod hooks;
 pub(crate) mod import_jobs;
 pub(crate) mod imports;
@@ -24,6 +28,7 @@ pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod spending;
 pub(crate) mod spending_usage;
+pub(crate) mod summary;
 pub(crate) mod team;
 pub(crate) mod trash;
 pub(crate) mod trials;

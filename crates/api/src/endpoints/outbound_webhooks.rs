@@ -84,12 +84,12 @@ impl WebhookCreated {
 impl Endpoint<ApiState> for CreateWebhook {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createWebhook";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a webhook";
     const DESCRIPTION: &'static str = "Creates an outbound webhook: from now on, events are sent to the URL as POST requests, signed by the \
      Standard Webhooks specification. Deliveries are made at least once, and retried over about a day and a half. \
-     The secret is shown only once.";
+     The secret is shown only once. Events carry rows, so the key must be allowed to read.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const REPEATS: Repeats = Repeats::Never;
     type Path = Nothing;
@@ -157,7 +157,7 @@ pub(crate) struct UpdateWebhook;
 impl Endpoint<ApiState> for UpdateWebhook {
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateWebhook";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a webhook";
     const DESCRIPTION: &'static str = "Changes a webhook. It holds for events from now on; events that wait are sent to the new URL. `enabled: true` \

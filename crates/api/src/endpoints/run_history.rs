@@ -153,6 +153,7 @@ fn example() -> Value {
         "id": "run_17", "status": "finished", "startedBy": { "type": "key", "name": "Nightly job" },
         "startedAt": "2026-11-15T09:30:00.000Z", "endedAt": "2026-11-15T09:31:12.000Z",
         "cells": 42, "queued": 0, "done": 39, "empty": 1, "failed": 2, "skipped": 0, "stopped": 0,
+        "failures": [{ "code": "rate_limited", "cells": 2 }], "skips": [],
         "usage": { "attempts": 44, "inputTokens": 12_300, "outputTokens": 1_840 }, "cost": 0.021,
     })
 }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use axum::body::Body;
 use axum::http::Method;
-use axum::http::header::{CONTENT_DISPOSITION, HeaderValue};
 use jiff::civil::Date;
 use rowmill_app::UsageLine;
 use rowmill_model::spending::{day_of, day_starts_ms};
-use rowmill_model::{Offence, Scopes, Spent};
+use rowmill_model::{Offence, ProjectId, Scopes, Spent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -39,6 +38,9 @@ pub(crate) struct UsageQuery {
     /// What the lines are of. Default: `day`.
     #[schemars(with = "Group")]
     group_by: Option<Group>,
+    /// Only of this project, by id. Default: all.
+    #[schemars(length(min = 1, max = 64))]
+    project_id: Option<String>,
 }
 
 /// The same, for a file of all lines.
@@ -62,7 +64,7 @@ impl Endpoint<ApiState> for GetSpendingUsage {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get what was spent";
     const DESCRIPTION: &'static str = "Returns calls, tokens, credits and US dollars, added up by day, project, column, provider or person. Lines are \
-     kept for 400 days. Trials of columns are not counted.";
+     kept for 400 days. Comparisons of prompts are counted as the column `_comparisons`; trials of a column are not counted.";
     type Path = Nothing;
     type Query = UsageQuery;
     type Body = Nothing;
@@ -74,9 +76,13 @@ impl Endpoint<ApiState> for GetSpendingUsage {
             answer: Some(json!({
                 "from": "2026-11-01", "to": "2026-11-17", "groupBy": "provider",
                 "lines": [{
-                    "provider": "openai", "calls": 1200, "inputTokens": 480_000, "outputTokens": 36_000, "usd": 0.0936,
+                    "provider": "openai", "calls": 1200, "inputTokens": 480_000, "outputTokens": 36_000,
+                    "cachedTokens": 120_000, "usd": 0.0936,
                 }],
-                "totals": { "calls": 1200, "inputTokens": 480_000, "outputTokens": 36_000, "usd": 0.0936 },
+                "totals": {
+                    "calls": 1200, "inputTokens": 480_000, "outputTokens": 36_000,
+                    "cachedTokens": 120_000, "usd": 0.0936,
+                },
             })),
         }
     }
@@ -91,7 +97,12 @@ impl Endpoint<ApiState> for GetSpendingUsage {
         let by = query.group_by.unwrap_or(Group::Day);
         let mut totals = Spent::NOTHING;
         let mut groups: BTreeMap<String, (UsageLineOut, Spent)> = BTreeMap::new();
+        let only = query.project_id.as_deref().map(ProjectId::parse);
         for line in call.app().usage_lines(call.caller()?, first, last).await? {
+            // An id that is none is of a project that spent nothing.
+            if only.is_some_and(|only| only != Some(line.project)) {
+                continue;
+            }
             totals += line.spent;
             let (key, named) = UsageLineOut::of_group(by, &line, date_text(line.day));
             let (_, spent) = groups.entry(key).or_insert_with(|| (named, Spent::NOTHING));
@@ -120,7 +131,7 @@ impl Endpoint<ApiState> for ExportSpendingUsage {
     type Out = FileText;
 
     fn examples() -> Examples {
-        let line = "2026-11-17,proj_0190f0e0a1b27c3d8e4f0123456789ab,Leads,col_4fJq0ZtR9xWb,Summary,openai,key CI,3,900,60,,0.0002";
+        let line = "2026-11-17,proj_0190f0e0a1b27c3d8e4f0123456789ab,Leads,col_4fJq0ZtR9xWb,Summary,openai,key CI,3,900,60,,0.0002,0,0";
         Examples { body: None, answer: Some(json!(format!("{}\r\n{line}\r\n", HEADERS.join(",")))) }
     }
 
@@ -136,15 +147,11 @@ impl Endpoint<ApiState> for ExportSpendingUsage {
             push(&mut text, &line);
         }
         let name = format!("attachment; filename=\"spending {} {}.csv\"", date_text(first), date_text(last));
-        let answer = Answer::streamed(Body::from(text));
-        Ok(match HeaderValue::from_str(&name) {
-            Ok(name) => answer.with_header(CONTENT_DISPOSITION, name),
-            Err(_) => answer,
-        })
+        Ok(Answer::streamed(Body::from(text)).as_download(&name))
     }
 }
 
-const HEADERS: [&str; 12] = [
+const HEADERS: [&str; 14] = [
     "day",
     "projectId",
     "project",
@@ -157,6 +164,8 @@ const HEADERS: [&str; 12] = [
     "outputTokens",
     "credits",
     "usd",
+    "cachedTokens",
+    "cacheWrittenTokens",
 ];
 
 fn push(text: &mut String, line: &UsageLine) {
@@ -175,6 +184,8 @@ fn push(text: &mut String, line: &UsageLine) {
         usage.output_tokens.to_string(),
         amount(line.spent.credits).unwrap_or_default(),
         amount(line.spent.dollars()).unwrap_or_default(),
+        usage.cached_tokens.to_string(),
+        usage.cache_written_tokens.to_string(),
     ];
     for (index, cell) in cells.iter().enumerate() {
         text.push_str(if index == 0 { "\"" } else { ",\"" });

@@ -41,7 +41,7 @@ pub(crate) struct TryBody {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Tried")]
 pub(crate) struct TriedOut {
-    /// What is sent, with references resolved and secrets as `***`. AI: system, prompt, provider, model. HTTP
+    /// What is sent, with references resolved and secrets as `***`. AI: system, prompt, provider, model, attachments. HTTP
     /// API: method, url, headers, query, body. Scraper: url. Waterfall: firstName, lastName, fullName, domain.
     resolved: Map<String, Value>,
     /// Omitted in a dry run, unless the row would be skipped.

@@ -39,8 +39,9 @@ struct UsageTotals {
     projects: u64,
     rows: u64,
     /// Bytes of the values of all rows, as they are stored: the JSON text of each cell, and a few bytes more.
-    /// `teamBytesMax` limits it.
-    stored_bytes: u64,
+    /// `teamBytesMax` limits it. Omitted for a key that is limited to projects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stored_bytes: Option<u64>,
     cells: CellCounts,
 }
 

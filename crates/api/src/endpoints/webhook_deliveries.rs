@@ -66,7 +66,7 @@ struct DeliveriesPagination {
 impl Endpoint<ApiState> for ListDeliveries {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listWebhookDeliveries";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List a webhook's deliveries";
     const DESCRIPTION: &'static str = "Lists the deliveries of a webhook with their attempts, newest first: those that wait, and the newest 10,000 or \
@@ -121,7 +121,7 @@ pub(crate) struct OneDelivery {
 impl Endpoint<ApiState> for GetDelivery {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getWebhookDelivery";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a delivery";
     const DESCRIPTION: &'static str = "Returns a delivery with its attempts and what is sent.";
@@ -158,7 +158,7 @@ pub(crate) struct ReplayDelivery;
 impl Endpoint<ApiState> for ReplayDelivery {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "replayWebhookDelivery";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Send a delivery again";
     const DESCRIPTION: &'static str = "Sends a delivery again within a second, with the same id, whether it succeeded or failed. If it fails, it is \
@@ -186,7 +186,7 @@ pub(crate) struct ReplayDeliveries;
 impl Endpoint<ApiState> for ReplayDeliveries {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "replayWebhookDeliveries";
-    const SCOPES: Scopes = Scopes::ADMIN;
+    const SCOPES: Scopes = Scopes::ADMIN.and(Scopes::READ);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Send deliveries again since a time";
     const DESCRIPTION: &'static str = "Sends all deliveries of events since a time again that are not waiting, with the same ids, or only those that \

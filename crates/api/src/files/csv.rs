@@ -11,6 +11,8 @@ const CELLS_MAX: usize = 16_384;
 pub(crate) struct CsvReader {
     core: Reader,
     bytes_max: usize,
+    /// What a table can have, for people.
+    columns_max: u32,
     output: Vec<u8>,
     written: usize,
     ends: Vec<usize>,
@@ -19,15 +21,16 @@ pub(crate) struct CsvReader {
     line: u64,
     /// Where the row under way begins, if one is.
     begun_at: Option<u64>,
-    /// What was read of a row before it grew too long.
-    overflow: Option<String>,
+    /// Why a row is not taken that grew too long, and what was read of it before.
+    overflow: Option<RowError>,
 }
 
 impl CsvReader {
-    pub(crate) fn new(delimiter: u8, bytes_max: usize) -> Self {
+    pub(crate) fn new(delimiter: u8, bytes_max: usize, columns_max: u32) -> Self {
         Self {
             core: ReaderBuilder::new().delimiter(delimiter).build(),
             bytes_max,
+            columns_max,
             output: vec![0; bytes_max.min(8 * 1024)],
             written: 0,
             ends: vec![0; 64],
@@ -65,7 +68,7 @@ impl CsvReader {
         }
         if let Some(line) = self.begun_at.take() {
             let read = self.output.get(..self.written).unwrap_or_default();
-            let values = vec![self.overflow.take().unwrap_or_else(|| cut(read))];
+            let values = self.overflow.take().map_or_else(|| vec![cut(read)], |overflow| overflow.values);
             let reason =
                 "has an opening quote without a closing quote; the rest of the file was read as part of it"
                     .to_owned();
@@ -91,10 +94,12 @@ impl CsvReader {
                 self.ends.resize(room, 0);
             }
             // The rest of the row is read over what was read before, and forgotten.
-            ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
-                let read = self.output.get(..self.written).unwrap_or_default();
-                self.overflow.get_or_insert_with(|| cut(read));
-                (self.written, self.ended) = (0, 0);
+            ReadRecordResult::OutputFull => self.give_up(too_long(self.bytes_max)),
+            ReadRecordResult::OutputEndsFull => {
+                let most = self.columns_max;
+                self.give_up(format!(
+                    "has too many columns: more than {CELLS_MAX}, and a project can have at most {most} (columnsMax)"
+                ));
             }
             ReadRecordResult::Record => self.end_row(rows),
             ReadRecordResult::End => self.begun_at = None,
@@ -102,10 +107,17 @@ impl CsvReader {
         read
     }
 
+    /// The first reason holds.
+    fn give_up(&mut self, reason: String) {
+        let read = self.output.get(..self.written).unwrap_or_default();
+        self.overflow.get_or_insert_with(|| RowError { reason, values: vec![cut(read)] });
+        (self.written, self.ended) = (0, 0);
+    }
+
     fn end_row(&mut self, rows: &mut Vec<FileRow<Vec<String>>>) {
         let line = self.begun_at.take().unwrap_or(self.line);
         let content = match self.overflow.take() {
-            Some(shown) => Err(RowError { reason: too_long(self.bytes_max), values: vec![shown] }),
+            Some(overflow) => Err(overflow),
             None => self.cells(),
         };
         rows.push(FileRow { line, content });
@@ -141,7 +153,7 @@ mod tests {
     #[track_caller]
     fn check(text: impl AsRef<[u8]>, expected: &[&str]) {
         for size in [1, 2, 3, 7, 1_000_000] {
-            let mut reader = CsvReader::new(b',', 64);
+            let mut reader = CsvReader::new(b',', 64, 100);
             let mut rows = Vec::new();
             text.as_ref().chunks(size).for_each(|piece| reader.push(piece, &mut rows));
             reader.finish(&mut rows);
@@ -179,7 +191,7 @@ mod tests {
         let long = format!("a,b\n{},x\nc,d\n", "x".repeat(500));
         check(&long, &["1:a|b", "2!exceeds the limit", "3:c|d"]);
         let wide = format!("{}\nc,d\n", ",".repeat(20_000));
-        check(&wide, &["1!exceeds the limit", "2:c|d"]);
+        check(&wide, &["1!has too many", "2:c|d"]);
         check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!has an opening"]);
     }
 }

@@ -13,8 +13,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http_body_util::Full;
-use rowmill_app::Error as AppError;
+use rowmill_app::{Error as AppError, off_async};
 use rowmill_mcp::{Call, ForeignHost, Hosts, Mcp};
+use rowmill_model::bounded_json::{self, Bounds, Refusal};
 use rowmill_model::nearest::nearest;
 use rowmill_model::value::quote_long_numbers;
 use serde_json::{Map, json};
@@ -101,7 +102,9 @@ async fn attempt(
     let caller = principal.ok_or(AppError::Unauthenticated)?;
     let work = async {
         let read_only = read_only(parts.uri.query())?;
+        let is_json_type = is_json_type(&parts.headers);
         let (parts, text, held) = read(shared, parts, body).await?;
+        let message = off_async(text.len(), || weigh(&text))?;
         let call = Call {
             caller,
             base_url: shared.state.reached(&parts.headers).base_url(),
@@ -114,7 +117,10 @@ async fn attempt(
         let sent = quote_long_numbers(&text).into_owned();
         let mut request = axum::http::Request::from_parts(parts, Full::from(sent));
         request.extensions_mut().insert(call);
-        Ok(agents.mcp.answer(request).await.map(Body::new))
+        let response = agents.mcp.answer(request).await.map(Body::new);
+        // The library takes a message that it cannot read for one of another type.
+        let is_unread = response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE && is_json_type;
+        Ok(if is_unread { unread(&message) } else { response })
     };
     tenant.scope(work).await
 }
@@ -133,6 +139,44 @@ async fn read(
     Ok((parts, Arc::from(text), Arc::new(memory)))
 }
 
+/// What a message is.
+#[derive(Debug)]
+enum Message {
+    Json,
+    NotJson(String),
+}
+
+/// Refuses a message that would take too much memory: the protocol's library parses without bounds.
+fn weigh(text: &str) -> Result<Message, Error> {
+    match bounded_json::parse(text, Bounds { counts: &[], part_bytes_max: usize::MAX }) {
+        Ok(_) => Ok(Message::Json),
+        Err(not_json @ Refusal::NotJson(_)) => Ok(Message::NotJson(not_json.to_string())),
+        Err(limit) => Err(AppError::limit(limit.field(), limit.to_string()).into()),
+    }
+}
+
+/// Whether the protocol's library takes the type of the body.
+fn is_json_type(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|value| value.starts_with("application/json"))
+}
+
+/// The protocol's error for what is no message of it.
+fn unread(message: &Message) -> Response {
+    let (code, words) = match message {
+        Message::NotJson(why) => (-32_700, format!("Parse error: {why}")),
+        Message::Json => {
+            let words = "Invalid Request: the body must be one JSON-RPC 2.0 request or notification, with jsonrpc and method";
+            (-32_600, words.to_owned())
+        }
+    };
+    let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": words } });
+    let mut response = Response::new(Body::from(error.to_string()));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
 /// Whether only tools that read are wanted. A parameter that is misspelt must not open the others.
 fn read_only(query: Option<&str>) -> Result<bool, Error> {
     const NAME: &str = "read_only";
@@ -141,7 +185,8 @@ fn read_only(query: Option<&str>) -> Result<bool, Error> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
         read_only = match (name, value) {
             (NAME, "true" | "1") => true,
-            (NAME, "false" | "0") => false,
+            // Where it is said twice, the safer one holds.
+            (NAME, "false" | "0") => read_only,
             (NAME, _) => return Err(Error::offence(NAME, "must be true or false")),
             (other, _) => {
                 let other: String = other.chars().take(100).collect();

@@ -2,6 +2,7 @@
 
 pub(crate) mod column;
 mod column_schema;
+pub(crate) mod comparison;
 pub(crate) mod credentials;
 pub(crate) mod event;
 pub(crate) mod fields;

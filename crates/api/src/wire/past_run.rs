@@ -1,9 +1,10 @@
 //! Runs in the list of a project's runs.
 
-use rowmill_app::Run;
+use rowmill_app::{RateWait, Run};
+use rowmill_model::column::RateLimit;
 use rowmill_model::estimate::Estimate;
-use rowmill_model::plan::{RunTally, StartedBy};
-use rowmill_model::{Amount, Spent, Usage};
+use rowmill_model::plan::{Causes, RunTally, StartedBy};
+use rowmill_model::{Amount, ErrorCode, Spent, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,6 +40,12 @@ pub(crate) struct RunOut {
     skipped: u64,
     /// Stopped before they finished, or their row was deleted.
     stopped: u64,
+    /// Why cells failed, the most frequent code first. Empty for runs of earlier versions.
+    #[schemars(length(max = 15))]
+    failures: Vec<RunCause>,
+    /// Why cells were skipped, the most frequent code first. Empty for runs of earlier versions.
+    #[schemars(length(max = 15))]
+    skips: Vec<RunCause>,
     usage: RunUsage,
     /// Cost in US dollars, as reported by providers. Omitted if none reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +63,56 @@ pub(crate) struct RunOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Estimate")]
     estimate: Option<Estimate>,
+    /// While it is running: the rate limit under which the cells that are left take longest. Omitted in lists, and if they
+    /// wait for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RunRateLimit")]
+    rate_limit: Option<RunRateLimit>,
+}
+
+/// Cells of a run that ended for the same reason.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunCause {
+    code: ErrorCode,
+    cells: u64,
+}
+
+/// A rate limit that a run keeps to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RunRateLimit {
+    /// `column`: the column's own `rateLimit`. `provider`: the limit of the provider that it calls.
+    scope: RateLimitScope,
+    #[schemars(length(max = 64))]
+    column_id: String,
+    #[schemars(length(max = 255))]
+    header: String,
+    requests: u32,
+    per_seconds: u32,
+    /// Cells under this limit that are waiting or running.
+    cells: u64,
+    /// How long they take at this rate.
+    seconds: u64,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum RateLimitScope {
+    Column,
+    Provider,
+}
+
+impl From<RateWait> for RunRateLimit {
+    fn from(wait: RateWait) -> Self {
+        let RateWait { column_id, header, rate: RateLimit { requests, per_seconds }, is_own, cells, seconds } =
+            wait;
+        let scope = if is_own { RateLimitScope::Column } else { RateLimitScope::Provider };
+        Self { scope, column_id, header, requests, per_seconds, cells, seconds }
+    }
+}
+
+fn causes(causes: Causes) -> Vec<RunCause> {
+    causes.counts().into_iter().map(|(code, cells)| RunCause { code, cells }).collect()
 }
 
 /// How a run ended: `stopped` if somebody stopped what was left of it.
@@ -98,6 +155,13 @@ struct RunUsage {
     /// Tokens, as reported by language models.
     input_tokens: u64,
     output_tokens: u64,
+    /// Of the input tokens: those that came from a server's cache, and those that it put there. Omitted if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    cached_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    cache_written_tokens: Option<u64>,
 }
 
 impl From<StartedBy> for RunStarter {
@@ -114,10 +178,20 @@ impl From<StartedBy> for RunStarter {
 
 impl From<Run> for RunOut {
     fn from(run: Run) -> Self {
-        let Run { id, started_at_ms, ended_at_ms, started_by, is_stopped, pending, tally, estimate } = run;
-        let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
-        let Spent { cost, list_cost, credits, usage: Usage { attempts, input_tokens, output_tokens } } =
-            spent;
+        let Run {
+            id,
+            started_at_ms,
+            ended_at_ms,
+            started_by,
+            is_stopped,
+            pending,
+            tally,
+            estimate,
+            rate_wait,
+        } = run;
+        let RunTally { done, empty, failed, skipped, stopped, spent, failures, skips } = tally;
+        let Spent { cost, list_cost, credits, usage } = spent;
+        let Usage { attempts, input_tokens, output_tokens, cached_tokens, cache_written_tokens } = usage;
         Self {
             id: id.to_string(),
             status: match (ended_at_ms, is_stopped) {
@@ -135,11 +209,20 @@ impl From<Run> for RunOut {
             failed,
             skipped,
             stopped,
-            usage: RunUsage { attempts, input_tokens, output_tokens },
+            failures: causes(failures),
+            skips: causes(skips),
+            usage: RunUsage {
+                attempts,
+                input_tokens,
+                output_tokens,
+                cached_tokens: Some(cached_tokens).filter(|tokens| *tokens > 0),
+                cache_written_tokens: Some(cache_written_tokens).filter(|tokens| *tokens > 0),
+            },
             cost: cost.map(Amount::number),
             list_cost: list_cost.map(Amount::number),
             credits: credits.map(Amount::number),
             estimate,
+            rate_limit: rate_wait.map(RunRateLimit::from),
         }
     }
 }

@@ -63,6 +63,17 @@ pub(crate) struct ProjectHead {
     #[schemars(with = "Metadata")]
     metadata: Map<String, Value>,
     settings: ProjectSettings,
+    /// Present while the rows of another project are copied into this one. Until then it can only be read and deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ProjectCopying")]
+    copying: Option<ProjectCopying>,
+}
+
+/// How many rows a copy will have.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProjectCopying {
+    /// The rows of the other project when the copy was begun. `rowCount` says how many are there already.
+    rows: u64,
 }
 
 impl ProjectHead {
@@ -78,6 +89,7 @@ impl ProjectHead {
             table,
             trash: _,
             hooks: _,
+            copying,
             created_at_ms,
             updated_at_ms,
         } = project;
@@ -91,6 +103,7 @@ impl ProjectHead {
             folder_id: folder_id.clone(),
             metadata: integration::masked(metadata),
             settings: settings.clone(),
+            copying: copying.as_ref().map(|copying| ProjectCopying { rows: copying.rows }),
         }
     }
 }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_app::{IdempotencyKey, ProcessingStatus, SpendLimit, StopRows, TriggerMode, TriggerRows};
+use rowmill_app::{
+    Batch, BatchState, IdempotencyKey, ProcessingStatus, SpendLimit, StopRows, TriggerMode, TriggerRows,
+};
+use rowmill_model::estimate::BATCH_SECONDS_MAX;
 use rowmill_model::plan::{RunTally, Tally, WaitsFor};
-use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, RunId, Spent};
+use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, Project, RunId, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -117,8 +120,59 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 64))]
     run_id: Option<String>,
+    /// Batches of columns with `processing: "batch"` that are not over, oldest first. Omitted if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    batches: Vec<BatchStatus>,
     #[schemars(extend("format" = "date-time"))]
     updated_at: String,
+}
+
+/// Cells that were sent to a provider together.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct BatchStatus {
+    #[schemars(length(max = 64))]
+    column_id: String,
+    state: BatchStateOut,
+    /// How many cells were sent; 0 while they are collected.
+    cells: u64,
+    /// When its first cell was taken.
+    #[schemars(extend("format" = "date-time"))]
+    since: String,
+    /// When the provider wants to be done. Omitted before it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    until: Option<String>,
+}
+
+/// `preparing`: cells are collected and sent. `waiting`: the provider works on it. `cancelling`: it was stopped, and the
+/// provider has been asked to do no more.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum BatchStateOut {
+    Preparing,
+    Waiting,
+    Cancelling,
+}
+
+impl BatchStatus {
+    fn of(project: &Project, batch: &Batch) -> Option<Self> {
+        let column = project.table.columns.iter().find(|column| column.slot == batch.lane.slot)?;
+        let record = &batch.record;
+        let state = match record.state {
+            _ if record.cancelled_at_ms.is_some() => BatchStateOut::Cancelling,
+            BatchState::Preparing | BatchState::Creating => BatchStateOut::Preparing,
+            BatchState::Waiting => BatchStateOut::Waiting,
+        };
+        let allowed_ms = i64::try_from(BATCH_SECONDS_MAX * 1_000).unwrap_or(i64::MAX);
+        Some(Self {
+            column_id: column.id.to_string(),
+            state,
+            cells: record.cells,
+            since: timestamp(record.since_ms),
+            until: record.sent_at_ms.map(|sent_at_ms| timestamp(sent_at_ms.saturating_add(allowed_ms))),
+        })
+    }
 }
 
 /// Number of rows in each state. Each row counts once, in the first state that applies: generating, queued,
@@ -186,7 +240,7 @@ struct RunCounts {
 /// What the cells of a run wait for.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RunWaiting {
-    /// How many cells wait for another try.
+    /// How many cells wait for another try. At a spending cap: all queued cells of the columns that it holds back.
     cells: u64,
     /// How the last try failed.
     reason: CellError,
@@ -197,7 +251,7 @@ struct RunWaiting {
 
 impl RunWaiting {
     fn of(tally: &Tally) -> Option<Self> {
-        let (cells, WaitsFor { error, until_ms }) = tally.waiting()?;
+        let (cells, WaitsFor { error, until_ms, .. }) = tally.waiting()?;
         Some(Self { cells, reason: error.clone(), until: timestamp(*until_ms) })
     }
 }
@@ -212,6 +266,8 @@ impl RunCounts {
             skipped,
             stopped,
             spent: Spent { cost, list_cost, credits, usage: _ },
+            failures: _,
+            skips: _,
         } = run;
         (tally.is_processing() || !run.is_blank()).then(|| Self {
             cells: tally.pending() + run.ended(),
@@ -230,7 +286,7 @@ impl RunCounts {
 
 impl Status {
     pub(crate) fn new(standing: &ProcessingStatus) -> Self {
-        let ProcessingStatus { project, plan, tally, row_count, updated_at_ms } = standing;
+        let ProcessingStatus { project, plan, tally, row_count, updated_at_ms, batches } = standing;
         let rows = tally.rows(plan, *row_count);
         let processed = project.table.columns.iter().filter(|column| column.kind.is_processed());
         let columns = processed.map(|column| {
@@ -263,6 +319,7 @@ impl Status {
             processing: tally.is_processing(),
             run,
             run_id,
+            batches: batches.iter().filter_map(|batch| BatchStatus::of(project, batch)).collect(),
             updated_at: timestamp(updated_at_ms.unwrap_or(project.updated_at_ms)),
         }
     }

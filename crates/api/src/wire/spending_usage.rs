@@ -85,6 +85,13 @@ pub(crate) struct UsageNumbers {
     calls: u64,
     input_tokens: u64,
     output_tokens: u64,
+    /// Of the input tokens: those that came from a server's cache, and those that it put there. Omitted if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    cached_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    cache_written_tokens: Option<u64>,
     /// Credits that providers reported. Omitted if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
@@ -97,9 +104,18 @@ pub(crate) struct UsageNumbers {
 
 impl From<&Spent> for UsageNumbers {
     fn from(spent: &Spent) -> Self {
-        let Usage { attempts, input_tokens, output_tokens } = spent.usage;
+        let Usage { attempts, input_tokens, output_tokens, cached_tokens, cache_written_tokens } =
+            spent.usage;
         let (credits, usd) = (spent.credits.map(Amount::number), spent.dollars().map(Amount::number));
-        Self { calls: attempts, input_tokens, output_tokens, credits, usd }
+        Self {
+            calls: attempts,
+            input_tokens,
+            output_tokens,
+            cached_tokens: Some(cached_tokens).filter(|tokens| *tokens > 0),
+            cache_written_tokens: Some(cache_written_tokens).filter(|tokens| *tokens > 0),
+            credits,
+            usd,
+        }
     }
 }
 

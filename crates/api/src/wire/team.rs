@@ -218,6 +218,14 @@ pub(crate) struct LimitsOut {
     hooks_max: u32,
     /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
     inbound_bytes_max: u32,
+    /// Results of a team that are kept to be reused (`cacheTtlSeconds`). Beyond it the oldest are removed.
+    kept_answers_max: u32,
+    /// Bytes of a team's kept results together.
+    kept_answers_bytes_max: u32,
+    /// Maximum cells in one batch of a column with `processing: "batch"`.
+    batch_cells_max: u32,
+    /// Maximum size of one batch, in bytes.
+    batch_bytes_max: u32,
     /// Maximum teams of this installation.
     teams_max: u32,
     /// Maximum size of a cell value's JSON, in bytes.
@@ -242,6 +250,8 @@ pub(crate) struct LimitsOut {
     import_jobs_max: u32,
     /// Maximum size of their files together, as they were sent, in bytes.
     import_jobs_bytes_max: u32,
+    /// Maximum copies of projects whose rows this server copies at once.
+    copies_max: u32,
     /// Connections at once, as far as the process may open as many files.
     connections_max: u32,
     /// Connections at once from one client address.
@@ -333,6 +343,10 @@ impl LimitsOut {
             webhook_backlog_bytes_max,
             hooks_max,
             inbound_bytes_max,
+            kept_answers_max,
+            kept_answers_bytes_max,
+            batch_cells_max,
+            batch_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
@@ -345,6 +359,7 @@ impl LimitsOut {
             import_field_names_bytes_max,
             import_jobs_max,
             import_jobs_bytes_max,
+            copies_max,
             connections_max,
             connections_per_address_max,
             head_seconds_max,
@@ -371,6 +386,10 @@ impl LimitsOut {
             webhook_backlog_bytes_max,
             hooks_max,
             inbound_bytes_max,
+            kept_answers_max,
+            kept_answers_bytes_max,
+            batch_cells_max,
+            batch_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
@@ -383,6 +402,7 @@ impl LimitsOut {
             import_field_names_bytes_max,
             import_jobs_max,
             import_jobs_bytes_max,
+            copies_max,
             connections_max,
             connections_per_address_max,
             head_seconds_max,

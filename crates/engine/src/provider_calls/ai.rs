@@ -1,8 +1,11 @@
 //! Columns a language model fills.
 
+use std::sync::Arc;
+
 use rowmill_model::column::AiConfig;
 use rowmill_model::{Column, DataShape};
 use rowmill_providers::Access;
+use rowmill_providers::attachment::Attachment;
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::llm::{Output, Question};
 
@@ -27,6 +30,7 @@ impl ProviderCalls {
 
     pub(super) fn credential_limit(&self, provider: &Provider, access: &Access) -> CallLimit {
         CallLimit {
+            provider: provider.about.id,
             key: identity(provider, access),
             rates: provider.rates.to_vec(),
             at_once_max: self.config.at_once_max,
@@ -44,8 +48,9 @@ impl ProviderCalls {
         let config =
             config.ok_or_else(|| invalid("The column has no prompt. Add one in the column settings."))?;
         let prompt = Prompt::fill(cell, config)?;
+        let attached = self.attached(cell, config).await?;
         let ask = async |choice| {
-            let outcome = self.ask_choice(cell, credentials, config, &prompt, choice).await;
+            let outcome = self.ask_choice(cell, credentials, config, &prompt, &attached.files, choice).await;
             outcome.unwrap_or_else(|outcome| outcome)
         };
         let outcome = ask(Choice::first(config)).await;
@@ -63,6 +68,7 @@ impl ProviderCalls {
         credentials: &TeamCredentials,
         config: &AiConfig,
         prompt: &Prompt,
+        files: &Arc<[Attachment]>,
         choice: Choice<'_>,
     ) -> Result<CallOutcome, CallOutcome> {
         let model = Model::choose(choice, credentials)?;
@@ -70,7 +76,9 @@ impl ProviderCalls {
             invalid("No model is set. Choose one in the column settings, or set a default model for the provider.")
         })?;
         if let Some(limits) = &config.research {
-            let task = Task::new(cell, credentials, (&model, name), (config, limits), prompt)?;
+            let spending = self.research_state.spending(cell.project.team, self.now()).await;
+            let mut task = Task::new(cell, credentials, (&model, name), (config, limits), prompt, spending)?;
+            task.attachments = Arc::clone(files);
             return Ok(self.reused(cell, task.digest(), true, Box::pin(self.research(&task))).await);
         }
         let output = match cell.column.data_shape {
@@ -78,17 +86,19 @@ impl ProviderCalls {
             DataShape::Text | DataShape::Waterfall | DataShape::ScrapeResult => Output::Text,
         };
         let question = Question {
+            prefix: Some(prompt.prefix(cell, &name)).filter(|prefix| prefix.bytes > 0),
             system: prompt.system.clone(),
             temperature: config.temperature,
             max_tokens: config.max_tokens,
             output,
+            attachments: Arc::clone(files),
             ..Question::new(name, prompt.text.as_str())
         };
-        let key = Digest::of([
-            team_part(cell.project.team).as_str(),
-            &format!("{:?}", identity(model.provider, &model.access)),
-            &format!("{question:?}"),
-        ]);
+        let (team, account) =
+            (team_part(cell.project.team), format!("{:?}", identity(model.provider, &model.access)));
+        let asked = format!("{question:?}");
+        let parts = [team.as_str(), &account, &asked].into_iter();
+        let key = Digest::of(parts.chain(files.iter().map(|file| file.data.as_ref())));
         Ok(self.reused(cell, key, true, Box::pin(self.converse(cell, &model, &question))).await)
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::{CellError, ErrorCode, Spent};
+use rowmill_model::{CellError, ErrorCode, Paid, Spent};
 use serde_json::json;
 
 use crate::cell_runner::{CallFailure, CallOutcome, Cell, busy};
@@ -19,8 +19,8 @@ pub(super) fn falls_back(outcome: &CallOutcome, cell: &Cell) -> bool {
             error.code != ErrorCode::InvalidInput && (!is_transient || *is_unreachable || is_last_try)
         }
         // It rests because it keeps failing. Who only asked for a pause is waited for.
-        CallOutcome::Later(_, Some(cause)) => cause.error.code != ErrorCode::RateLimited,
-        CallOutcome::Later(_, None)
+        CallOutcome::Later(_, Some(cause), _) => cause.error.code != ErrorCode::RateLimited,
+        CallOutcome::Later(_, None, _)
         | CallOutcome::Value(..)
         | CallOutcome::NoData(_)
         | CallOutcome::Skipped(_) => false,
@@ -40,29 +40,33 @@ impl FirstChoice {
         let Self { provider, model, outcome } = self;
         let first = match outcome {
             CallOutcome::Failed(call_failure) => *call_failure,
-            CallOutcome::Later(at, Some(cause)) => later(at, cause.error, cause.is_unreachable, now),
+            CallOutcome::Later(at, Some(cause), meta) => {
+                CallFailure { meta, ..later(at, cause.error, cause.is_unreachable, now) }
+            }
             _ => return second,
         };
-        let spent = paid(&first.meta);
+        let (spent, list) = (paid(&first.meta), Paid::of(&first.meta));
         let CellError { code, message } = &first.error;
         let why = json!({"provider": provider, "model": model, "code": code.word(), "message": message});
         match second {
             CallOutcome::Value(raw, mut meta) => {
-                charge(&mut meta, spent);
+                charge(&mut meta, spent, list);
                 meta.insert("fallbackFrom".to_owned(), why);
                 CallOutcome::Value(raw, meta)
             }
             CallOutcome::NoData(mut meta) => {
-                charge(&mut meta, spent);
+                charge(&mut meta, spent, list);
                 meta.insert("fallbackFrom".to_owned(), why);
                 CallOutcome::NoData(meta)
             }
             CallOutcome::Failed(second) => CallOutcome::Failed(Box::new(both(&first, *second, spent))),
-            CallOutcome::Later(at, cause) if spent == Spent::NOTHING => CallOutcome::Later(at, cause),
+            CallOutcome::Later(at, cause, meta) if spent == Spent::NOTHING => {
+                CallOutcome::Later(at, cause, meta)
+            }
             // To be put back is no try, but this one has been paid for.
-            CallOutcome::Later(at, cause) => {
+            CallOutcome::Later(at, cause, meta) => {
                 let is_unreachable = cause.as_ref().is_some_and(|cause| cause.is_unreachable);
-                let second = later(at, busy(cause), is_unreachable, now);
+                let second = CallFailure { meta, ..later(at, busy(cause), is_unreachable, now) };
                 CallOutcome::Failed(Box::new(both(&first, second, spent)))
             }
             skipped @ CallOutcome::Skipped(_) => skipped,
@@ -78,7 +82,7 @@ fn later(at: Timestamp, error: CellError, is_unreachable: bool, now: Timestamp) 
 /// Both have failed. Another try is worth it if either may succeed then.
 fn both(first: &CallFailure, second: CallFailure, spent: Spent) -> CallFailure {
     let mut meta = second.meta;
-    charge(&mut meta, spent);
+    charge(&mut meta, spent, Paid::of(&first.meta));
     let code = if second.is_transient && !first.is_transient { second.error.code } else { first.error.code };
     let message = format!("{} The fallback failed, too: {}", first.error.message, second.error.message);
     let waits = [(first.is_transient, first.retry_after), (second.is_transient, second.retry_after)];
@@ -98,17 +102,17 @@ fn paid(meta: &Meta) -> Spent {
     spent
 }
 
-/// Adds what the first choice took.
-fn charge(meta: &mut Meta, spent: Spent) {
+/// Adds what the first choice took, and who was paid for it.
+fn charge(meta: &mut Meta, spent: Spent, list: Vec<Paid>) {
     if spent == Spent::NOTHING {
         return;
     }
     // The answer itself was reused, but something was paid for this cell.
     if meta.remove("cached").is_some() {
-        meta.remove("inputTokens");
-        meta.remove("outputTokens");
+        Spent::forget_tokens(meta);
     }
     let mut total = Spent::of(meta);
     total += spent;
     total.note(meta);
+    Paid::note(list, meta);
 }

@@ -32,8 +32,9 @@ impl ProviderCalls {
     }
 
     /// A host is a team's own: another team's failures there are none of its business.
-    fn host_limit(&self, team: TeamId, host: &str) -> CallLimit {
+    pub(super) fn host_limit(&self, team: TeamId, host: &str) -> CallLimit {
         CallLimit {
+            provider: PROVIDER,
             key: Digest::of(["host", &team_part(team), host]),
             rates: Vec::new(),
             at_once_max: self.config.at_once_max,
@@ -149,7 +150,7 @@ pub(super) fn host(url: &str) -> Option<String> {
     host_of(&Url::parse(url.trim()).ok()?)
 }
 
-fn host_of(url: &Url) -> Option<String> {
+pub(super) fn host_of(url: &Url) -> Option<String> {
     let host = url.host_str()?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }

@@ -6,15 +6,16 @@
 
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::{AnswerSchema, ErrorCode, Spent};
+use rowmill_model::{ErrorCode, Spent};
 use rowmill_providers::Failure;
 use rowmill_providers::llm::{
     self, Adaptation, Answer, Dialect, Output, Question, Reply, is_cut_json, read_json,
 };
 
 use super::ai_model::Model;
+use super::answer_schemas;
 use super::dialects::dialect_key;
-use super::{ProviderCalls, column_limit, identity, invalid, millis_since};
+use super::{ProviderCalls, column_limit, invalid, millis_since};
 use crate::cell_runner::{CallFailure, CallOutcome, Cell, busy};
 use crate::time_left::time_left;
 
@@ -36,7 +37,7 @@ impl ProviderCalls {
         let schema =
             match &question.output {
                 Output::Text | Output::Json(None) => None,
-                Output::Json(Some(schema)) => Some(AnswerSchema::compile(schema).map_err(|words| {
+                Output::Json(Some(schema)) => Some(answer_schemas::compiled(schema).map_err(|words| {
                     invalid(format!("The column's output schema is not usable: {words}."))
                 })?),
             };
@@ -51,7 +52,7 @@ impl ProviderCalls {
         if question.output == Output::Text {
             return Ok(serde_json::Value::from(reply.text.trim()).to_string().into());
         }
-        let problems = match read_json(&reply.text, schema.as_ref()) {
+        let problems = match read_json(&reply.text, schema.as_deref()) {
             Ok(json) => return Ok(json.get().into()),
             Err(problems) => problems,
         };
@@ -61,7 +62,7 @@ impl ProviderCalls {
             return Err(CallOutcome::failed(ErrorCode::InvalidOutput, words));
         }
         let repaired = self.ask_adapting(cell, account, &question.repair(&reply.text, &problems)).await?;
-        match read_json(&repaired.text, schema.as_ref()) {
+        match read_json(&repaired.text, schema.as_deref()) {
             Ok(json) => Ok(json.get().into()),
             Err(problems) => {
                 let words =
@@ -78,7 +79,7 @@ impl ProviderCalls {
         account: &mut Account<'_>,
         question: &Question,
     ) -> Result<Reply, CallOutcome> {
-        let key = dialect_key(account.model, question);
+        let key = dialect_key(account.model.provider, &account.model.access, question);
         let known = self.dialects.of(key, self.now());
         let (mut dialect, mut question) = (known, question.clone());
         let mut adaptations_left = ADAPTATIONS_MAX;
@@ -109,25 +110,11 @@ impl ProviderCalls {
         question: &Question,
         dialect: Dialect,
     ) -> Result<Answer, CallOutcome> {
-        let account = identity(model.provider, &model.access);
-        let is_rejected = || match self.rejected_credentials.recall(cell, account) {
-            Some(failure) => Err(CallOutcome::from(failure)),
-            None => Ok(()),
-        };
-        is_rejected()?;
-        let _first = self.rejected_credentials.wait_for_first(cell, account, self.clock()).await;
         let mut limits = vec![self.credential_limit(model.provider, &model.access)];
         limits.extend(column_limit(&cell.project, &cell.column));
-        let permit = self.call_limits.acquire(&limits, cell, self.clock(), self.config.wait_max).await?;
-        // Another cell may have been refused while this one waited for its turn.
-        is_rejected()?;
-        let ask = async {
-            let deadline = self.config.ai_deadline;
-            let answer = llm::ask(&self.client, model.ai, &model.access, question, dialect, deadline).await;
-            self.rejected_credentials.note(cell, account, &answer, self.clock()).await;
-            answer
-        };
-        self.attempt_with(permit, model.provider.about.id, ask).await
+        let deadline = self.config.ai_deadline;
+        let ask = llm::ask(&self.client, model.ai, &model.access, question, dialect, deadline);
+        Ok(self.call_with_credential(cell, model.provider, &model.access, &limits, ask).await?)
     }
 }
 
@@ -210,7 +197,7 @@ impl<'a> Account<'a> {
         let call_failure = match outcome {
             CallOutcome::Failed(call_failure) => *call_failure,
             // To be put back is no try, but this one has been paid for.
-            CallOutcome::Later(at, cause) => CallFailure {
+            CallOutcome::Later(at, cause, _) => CallFailure {
                 error: busy(cause),
                 is_transient: true,
                 retry_after: Some(time_left(now, at)),

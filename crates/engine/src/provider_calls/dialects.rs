@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use rowmill_providers::Access;
+use rowmill_providers::catalogue::Provider;
 use rowmill_providers::llm::{Dialect, Output, Question};
 
-use super::ai_model::Model;
 use crate::digest::Digest;
 
 /// Dialects by server, model and schema. Each process finds out for itself.
@@ -40,12 +41,12 @@ impl Dialects {
 }
 
 /// Names whom a dialect is for. A schema may be refused where others are taken.
-pub(super) fn dialect_key(model: &Model, question: &Question) -> Digest {
+pub(super) fn dialect_key(provider: &Provider, access: &Access, question: &Question) -> Digest {
     let shape = match &question.output {
         Output::Text => String::new(),
         Output::Json(schema) => format!("{schema:?}"),
     };
-    Digest::of([model.provider.about.id, model.access.base_url.as_str(), &question.model, &shape])
+    Digest::of([provider.about.id, access.base_url.as_str(), &question.model, &shape])
 }
 
 #[cfg(test)]

@@ -8,13 +8,20 @@ mod ai_fallback;
 mod ai_model;
 #[cfg(test)]
 mod ai_tests;
+mod answer_schemas;
 mod api;
+mod attachment_room;
+mod attachments;
+mod batches;
+mod call_forecast;
 mod conversation;
+mod credential_calls;
 mod dialects;
 mod fill;
 mod kept_answers;
 mod payees;
 mod prompt;
+mod refusal;
 mod rejected_credentials;
 mod research;
 mod research_state;
@@ -25,12 +32,14 @@ mod tests;
 mod trial;
 mod waterfall;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rowmill_clock::Clock;
+use rowmill_fairness::FairSemaphore;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::TaskConfig;
 use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, TeamId};
@@ -38,13 +47,17 @@ use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
 use rowmill_providers::{Access, Client, Failure};
+use rowmill_store::kept_answers::AnswerLimits;
 use rowmill_store::{Store, Ticket};
 
-use crate::call_limits::{CallLimit, CallLimits, CallPermit};
-use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner, Payees};
+use crate::call_limits::{CallLimit, CallLimits};
+use crate::cell_runner::{BatchCalls, CallFailure, CallOutcome, Capacity, Cell, CellRunner, Payees};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
+use crate::limit_counts::LimitCounts;
 use crate::single_flight::{Origin, SingleFlight};
+use attachment_room::attachment_room;
+pub use call_forecast::CallForecast;
 use dialects::Dialects;
 use kept_answers::KeptAnswers;
 use rejected_credentials::RejectedCredentials;
@@ -64,6 +77,8 @@ pub struct ProviderCalls {
     rejected_credentials: RejectedCredentials,
     dialects: Dialects,
     research_state: ResearchState,
+    /// Room for files that are held in memory.
+    attaching: Arc<FairSemaphore>,
     config: ProviderCallsConfig,
 }
 
@@ -83,6 +98,8 @@ pub struct ProviderCallsConfig {
     /// Outcomes kept for `cacheTtlSeconds`.
     pub cache_entries_max: usize,
     pub cache_bytes_max: usize,
+    /// Those of a team that the store keeps.
+    pub kept_answers: AnswerLimits,
 }
 
 impl Default for ProviderCallsConfig {
@@ -95,6 +112,7 @@ impl Default for ProviderCallsConfig {
             wait_max: Duration::from_secs(2),
             cache_entries_max: 10_000,
             cache_bytes_max: 64 * 1024 * 1024,
+            kept_answers: AnswerLimits { count: 100_000, bytes: 256 * 1024 * 1024 },
         }
     }
 }
@@ -142,6 +160,10 @@ impl CellRunner for ProviderCalls {
         }
     }
 
+    fn batches(&self) -> Option<&dyn BatchCalls> {
+        Some(self)
+    }
+
     async fn settled(&self, tickets: &[Ticket]) {
         self.research_state.settled(tickets).await;
     }
@@ -163,10 +185,11 @@ impl ProviderCalls {
             credentials,
             call_limits,
             single_flight: SingleFlight::new(config.cache_entries_max, config.cache_bytes_max),
-            kept_answers: KeptAnswers::default(),
+            kept_answers: KeptAnswers::new(config.kept_answers),
             rejected_credentials: RejectedCredentials::new(shared_verdicts),
             dialects: Dialects::default(),
             research_state: ResearchState::new(config.cache_entries_max, config.cache_bytes_max / 4),
+            attaching: attachment_room(),
             config,
         }
     }
@@ -196,6 +219,11 @@ impl ProviderCalls {
         }
     }
 
+    /// How many limits of calls are in which state, by provider.
+    pub fn limit_counts(&self) -> BTreeMap<&'static str, LimitCounts> {
+        self.call_limits.counts(self.now())
+    }
+
     fn clock(&self) -> &dyn Clock {
         self.client.clock()
     }
@@ -213,16 +241,6 @@ impl ProviderCalls {
         asked: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, CallOutcome> {
         let permit = self.call_limits.acquire(limits, cell, self.clock(), self.config.wait_max).await?;
-        self.attempt_with(permit, provider, asked).await
-    }
-
-    /// Makes one call whose turn has come.
-    async fn attempt_with<T>(
-        &self,
-        permit: CallPermit,
-        provider: &'static str,
-        asked: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, CallOutcome> {
         let started = self.now();
         let outcome = asked.await;
         permit.report(&outcome, self.now());
@@ -249,18 +267,21 @@ impl ProviderCalls {
         if !ttl.is_zero()
             && let Some(outcome) = self.single_flight.find(key, self.now())
         {
+            count_lookup("hit");
             return marked_as_reused(outcome);
         }
         if !ttl.is_zero()
             && let Some((outcome, until)) = self.kept_answers.find(key, self.now()).await
         {
             self.single_flight.insert(key, outcome.clone(), bytes_of(&outcome), until);
+            count_lookup("hit");
             return marked_as_reused(outcome);
         }
         // Another cell may have been answered while the database was asked.
         if !ttl.is_zero()
             && let Some(outcome) = self.single_flight.find(key, self.now())
         {
+            count_lookup("hit");
             return marked_as_reused(outcome);
         }
         let is_shared = |outcome: &CallOutcome| !matches!(outcome, CallOutcome::Later(..));
@@ -270,16 +291,26 @@ impl ProviderCalls {
             (make.await, Origin::Made)
         };
         if origin == Origin::Shared {
+            count_lookup("hit");
             return marked_as_reused(outcome);
+        }
+        if in_flight || !ttl.is_zero() {
+            count_lookup("miss");
         }
         let is_kept = matches!(&outcome, CallOutcome::Value(..) | CallOutcome::NoData(_));
         if is_kept && !ttl.is_zero() {
             let until = self.now().saturating_add(ttl).unwrap_or(Timestamp::MAX);
             self.single_flight.insert(key, outcome.clone(), bytes_of(&outcome), until);
-            self.kept_answers.insert(key, &outcome, until, self.now()).await;
+            let team = cell.project.team;
+            self.kept_answers.insert(team, key, &outcome, until, self.now()).await;
         }
         outcome
     }
+}
+
+/// Counts an answer that was asked for again, or had to be made.
+fn count_lookup(result: &'static str) {
+    metrics::counter!("rowmill_cache_lookups_total", "cache" => "answers", "result" => result).increment(1);
 }
 
 /// What an outcome takes beside its value, roughly.
@@ -306,8 +337,7 @@ fn marked_as_reused(mut outcome: CallOutcome) -> CallOutcome {
         CallOutcome::Failed(call_failure) => {
             Spent::forget(&mut call_failure.meta);
             // There is no value that they would say something of.
-            call_failure.meta.remove("inputTokens");
-            call_failure.meta.remove("outputTokens");
+            Spent::forget_tokens(&mut call_failure.meta);
         }
         CallOutcome::Skipped(_) | CallOutcome::Later(..) => {}
     }
@@ -337,6 +367,7 @@ fn column_limit(project: &Project, column: &Column) -> Option<CallLimit> {
     let per_seconds = rate.per_seconds.to_string();
     parts.extend(["column", &per_seconds]);
     Some(CallLimit {
+        provider: "column",
         key: Digest::of(parts),
         rates: vec![rate],
         at_once_max: usize::MAX,

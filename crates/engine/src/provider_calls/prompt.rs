@@ -3,11 +3,15 @@
 //! Text in a cell must not give the model orders. So a value is not written into the prompt: a placeholder such
 //! as `[data 1]` stands there, and the value follows below, between two lines with a mark that it cannot hold.
 //! Values that are too short for an order, such as a name or an address, stand where the prompt has them.
+//!
+//! A long prompt is laid out for servers that keep what prompts share: all values of the row stand below it, so that
+//! everything before them is the same for every row.
 
 use std::fmt::Write as _;
 
 use rowmill_model::column::AiConfig;
 use rowmill_model::reference::{Piece, pieces};
+use rowmill_providers::llm::Prefix;
 
 use super::fill::Fill;
 use crate::cell_runner::{CallOutcome, Cell};
@@ -18,8 +22,14 @@ use crate::digest::Digest;
 pub(super) struct Prompt {
     pub(super) system: Option<String>,
     pub(super) text: String,
+    /// How much of the text other rows share; 0 if that is not worth telling.
+    shared_bytes: usize,
 }
 
+/// From some thousand tokens on servers keep what prompts share. Then nothing of a row may stand before its end.
+const SHARED_BYTES_MIN: usize = 4_096;
+/// What a column that researches is told beside its prompt.
+const RESEARCH_BYTES: usize = 2_400;
 /// The longest value that stands in the prompt itself.
 const SHORT_CHARS_MAX: usize = 60;
 const SHORT_WORDS_MAX: usize = 3;
@@ -33,13 +43,35 @@ impl Prompt {
         let system = config.system.as_deref();
         // Where nothing but cells is asked, what they hold is the request.
         if !has_words(&config.prompt) && !system.is_some_and(has_words) {
-            return Ok(Self { system: system.map(|text| fill.text(text)), text: fill.text(&config.prompt) });
+            let system = system.map(|text| fill.text(text));
+            return Ok(Self { system, text: fill.text(&config.prompt), shared_bytes: 0 });
         }
-        let mut data = Data { fill, values: Vec::new() };
+        let shares_prefix = shared_bytes(config) >= SHARED_BYTES_MIN;
+        let mut data = Data { fill, values: Vec::new(), shares_prefix };
         let system = system.map(|system| data.text(system));
         let text = data.text(&config.prompt);
-        Ok(Self { system, text: data.below(text) })
+        let shared_bytes = if shares_prefix { text.len() } else { 0 };
+        Ok(Self { system, text: data.below(text), shared_bytes })
     }
+
+    /// What it has in common with the prompts of other rows. Its name changes with the column's prompt.
+    pub(super) fn prefix(&self, cell: &Cell, model: &str) -> Prefix {
+        let config = cell.column.ai_config.as_ref();
+        let (system, prompt) = config.map_or((None, ""), |config| (config.system.as_deref(), &config.prompt));
+        let project = cell.project.id.to_string();
+        let parts = ["prefix", &project, cell.column.id.as_str(), model, system.unwrap_or_default(), prompt];
+        Prefix { bytes: self.shared_bytes, key: Digest::of(parts).uuid().simple().to_string() }
+    }
+}
+
+/// How much of what a column sends is the same for every row.
+fn shared_bytes(config: &AiConfig) -> usize {
+    let words = |template: &str| -> usize {
+        pieces(template).map(|piece| if let Piece::Text(text) = piece { text.len() } else { 0 }).sum()
+    };
+    let schema = config.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+    let research = if config.research.is_some() { RESEARCH_BYTES } else { 0 };
+    words(&config.prompt) + config.system.as_deref().map_or(0, words) + schema + research
 }
 
 /// Whether a template says something itself.
@@ -51,6 +83,8 @@ fn has_words(template: &str) -> bool {
 struct Data<'a> {
     fill: Fill<'a>,
     values: Vec<(String, String)>,
+    /// Whether no value may stand in the prompt itself, however short.
+    shares_prefix: bool,
 }
 
 impl Data<'_> {
@@ -68,7 +102,7 @@ impl Data<'_> {
 
     fn placed(&mut self, inner: &str) -> String {
         let value = self.fill.value_text(inner);
-        if is_short(&value) {
+        if is_short(&value) && !self.shares_prefix {
             return value;
         }
         let known = self.values.iter().position(|(reference, _)| reference == inner);
@@ -146,7 +180,7 @@ mod tests {
     #[test]
     fn an_order_in_a_cell_is_sent_as_data() {
         let config = json!({"prompt": "Where is @{a}? Not @{b}, but @{a}.", "system": "You know @{b}."});
-        let Prompt { system, text } = filled(config, ORDER, "Ulm");
+        let Prompt { system, text, .. } = filled(config, ORDER, "Ulm");
         let mark = text.split("mark ").nth(1).unwrap().split('.').next().unwrap().to_owned();
         assert_eq!(mark.len(), MARK_CHARS);
         let expected = format!(
@@ -158,7 +192,7 @@ mod tests {
         assert_eq!((system.as_deref(), text), (Some("You know Ulm."), expected));
         // An order for the system message stands below, too: no cell gets to speak there.
         let config = json!({"prompt": "Who?", "system": "Facts: @{a}"});
-        let Prompt { system, text } = filled(config, ORDER, "");
+        let Prompt { system, text, .. } = filled(config, ORDER, "");
         assert_eq!(system.as_deref(), Some("Facts: [data 1]"));
         assert!(text.starts_with("Who?\n\nEach [data N]") && text.contains(ORDER), "{text}");
     }
@@ -174,6 +208,20 @@ mod tests {
         assert_ne!(own, mark);
         assert_eq!(text.matches(own).count(), 3, "nobody else says it: {text}");
         assert!(filled(config(), "[data 2] is", "").text.contains("Sum up [data 1]"));
+    }
+
+    #[test]
+    fn rows_of_a_long_prompt_share_its_beginning() {
+        let rules = "Be kind. ".repeat(500);
+        let config = || json!({"prompt": format!("{rules}Greet @{{a}} of @{{b}}."), "system": "For @{b}"});
+        let rows = [filled(config(), "Ada", "Ulm"), filled(config(), "Bob Who Is Very Kind", "")];
+        for row in &rows {
+            let shared = row.text.get(..row.shared_bytes);
+            assert_eq!(shared, Some(format!("{rules}Greet [data 2] of [data 1].").as_str()));
+            assert_eq!(row.system.as_deref(), Some("For [data 1]"));
+        }
+        assert!(rows[0].text.contains("\nUlm\n") && rows[1].text.contains("\nBob Who Is Very Kind\n"));
+        assert_eq!(filled(json!({"prompt": "Greet @{a}."}), "Ada", "").shared_bytes, 0);
     }
 
     #[test]

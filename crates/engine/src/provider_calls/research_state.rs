@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use rowmill_providers::Failure;
+use rowmill_model::TeamId;
 use rowmill_providers::llm::ToolWire;
 use rowmill_providers::search::Found;
+use rowmill_store::spending::TeamSpending;
 use rowmill_store::{Store, Ticket};
 
+use super::refusal::Refusal;
 use crate::cell_runner::CallOutcome;
 use crate::digest::Digest;
 use crate::single_flight::SingleFlight;
+use crate::spending_cache::SpendingCache;
 
 #[derive(Debug)]
 pub(super) struct ResearchState {
@@ -21,6 +24,7 @@ pub(super) struct ResearchState {
     pub(super) store: Option<Arc<dyn Store>>,
     pub(super) searches: SingleFlight<Result<Found, Refusal>>,
     pub(super) pages: SingleFlight<Result<Page, CallOutcome>>,
+    spending: SpendingCache,
     wires: Mutex<HashMap<Digest, (ToolWire, Timestamp)>>,
     /// The names of records that are of no more use once their cell's result is stored.
     finished: Mutex<HashMap<Ticket, Vec<[u8; 32]>>>,
@@ -35,20 +39,6 @@ pub(super) struct Page {
     pub(super) links: Vec<String>,
 }
 
-/// Why a search provider brought nothing.
-#[derive(Debug, Clone)]
-pub(super) enum Refusal {
-    Failed(Box<Failure>),
-    /// It rests until then.
-    PutOff(CallOutcome),
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(Box::new(failure))
-    }
-}
-
 const WIRES_MAX: usize = 1_000;
 /// A server may learn something new. To ask it costs one refusal.
 const WIRE_KEPT_FOR: Duration = Duration::from_hours(6);
@@ -59,8 +49,17 @@ impl ResearchState {
             store: None,
             searches: SingleFlight::new(entries_max, bytes_max),
             pages: SingleFlight::new(entries_max, bytes_max),
+            spending: SpendingCache::default(),
             wires: Mutex::default(),
             finished: Mutex::default(),
+        }
+    }
+
+    /// The team's prices.
+    pub(super) async fn spending(&self, team: TeamId, now: Timestamp) -> Arc<TeamSpending> {
+        match &self.store {
+            Some(store) => self.spending.of(&**store, team, now).await,
+            None => Arc::default(),
         }
     }
 

@@ -44,6 +44,7 @@ impl ProviderCalls {
     pub(super) async fn scrape_site(&self, cell: &Cell, target: &Target) -> Result<Scraped, CallOutcome> {
         let site = host(&target.url).unwrap_or_else(|| target.url.clone());
         let limit = CallLimit {
+            provider: PROVIDER,
             key: Digest::of(["site", &team_part(cell.project.team), &site]),
             rates: Vec::new(),
             at_once_max: PAGES_AT_ONCE,

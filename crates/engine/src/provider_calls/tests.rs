@@ -44,6 +44,7 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         table,
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 0,
         updated_at_ms: 0,
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rowmill_model::column::{AiProvider, ApiConfig, WaterfallEmail};
 use rowmill_model::provider::Provider as About;
-use rowmill_model::{CellError, ColumnType, ErrorCode, TeamId};
+use rowmill_model::{CellError, ColumnType, ErrorCode, Spent, TeamId};
 use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::Person;
 use rowmill_providers::http_api::{Body, Call};
@@ -16,13 +16,17 @@ use serde_json::{Map, Value as Json, json};
 use super::conversation::ADAPTATIONS_MAX;
 use super::fill::Fill;
 use super::prompt::Prompt;
-use super::{ProviderCalls, api, scrape, waterfall};
+use super::{ProviderCalls, api, attachments, scrape, waterfall};
 use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
+use crate::time_left::time_left;
 
 /// Nobody watches a try for longer.
 const TIME_MAX: Duration = Duration::from_mins(2);
 const TEST_TIME_MAX: Duration = Duration::from_secs(30);
+/// How often a provider that says it is asked too much is asked again.
+const REFUSALS_MAX: u32 = 3;
+const TURN_WAIT_MIN: Duration = Duration::from_millis(100);
 /// What stands for a secret.
 const STARS: &str = "***";
 
@@ -32,7 +36,7 @@ impl ProviderCalls {
         let credentials = self.credentials.of(cell.project.team).await.map_err(|words| unread(&words))?;
         resolved(cell, &credentials).map_err(|outcome| match outcome {
             CallOutcome::Skipped(error) => error,
-            CallOutcome::Later(_, cause) => busy(cause),
+            CallOutcome::Later(_, cause, _) => busy(cause),
             CallOutcome::Failed(call_failure) => call_failure.error,
             CallOutcome::Value(..) | CallOutcome::NoData(_) => unread("a value is no error"),
         })
@@ -44,6 +48,38 @@ impl ProviderCalls {
             let words = format!("No response within {} s.", TIME_MAX.as_secs());
             CallOutcome::failed(ErrorCode::TimedOut, words)
         })
+    }
+
+    /// Runs a cell for somebody who waits so long. Where a rate limit is reached, it waits for its turn.
+    pub async fn try_within(&self, cell: &Cell, time: Duration) -> CallOutcome {
+        let called = tokio::time::timeout(time, self.call_in_turn(cell)).await;
+        called.unwrap_or_else(|_| {
+            let words = format!("No response within {} s.", time.as_secs());
+            CallOutcome::failed(ErrorCode::TimedOut, words)
+        })
+    }
+
+    async fn call_in_turn(&self, cell: &Cell) -> CallOutcome {
+        let mut refusals_left = REFUSALS_MAX;
+        loop {
+            let outcome = self.call(cell).await;
+            let wait = match &outcome {
+                CallOutcome::Later(at, cause, _) => {
+                    let is_limit =
+                        cause.as_ref().is_none_or(|cause| cause.error.code == ErrorCode::RateLimited);
+                    is_limit.then(|| time_left(self.now(), *at))
+                }
+                CallOutcome::Failed(failure) if failure.error.code == ErrorCode::RateLimited => {
+                    let is_free = Spent::of(&failure.meta).dollars().is_none();
+                    let is_asked_again = failure.is_transient && is_free && refusals_left > 0;
+                    refusals_left = refusals_left.saturating_sub(1);
+                    is_asked_again.then(|| failure.retry_after.unwrap_or_default())
+                }
+                _ => None,
+            };
+            let Some(wait) = wait else { return outcome };
+            self.clock().sleep(wait.max(TURN_WAIT_MIN)).await;
+        }
     }
 
     /// Asks a provider something harmless with the team's credential: what it says, or why it does not.
@@ -121,9 +157,14 @@ fn resolved(cell: &Cell, credentials: &TeamCredentials) -> Result<Map<String, Js
     let resolved = match column.kind {
         ColumnType::Ai => {
             let Some(config) = &column.ai_config else { return Ok(Map::new()) };
-            let Prompt { system, text } = Prompt::fill(cell, config)?;
+            let Prompt { system, text, .. } = Prompt::fill(cell, config)?;
             let (provider, model) = super::ai::asked(config, credentials);
-            json!({ "system": system, "prompt": text, "provider": provider, "model": model })
+            let mut sent = json!({ "system": system, "prompt": text, "provider": provider, "model": model });
+            let addresses = attachments::addresses(cell, config)?;
+            if let Some(fields) = sent.as_object_mut().filter(|_| !addresses.is_empty()) {
+                fields.insert("attachments".to_owned(), addresses.into());
+            }
+            sent
         }
         ColumnType::Api => {
             let Some(config) = &column.api_config else { return Ok(Map::new()) };

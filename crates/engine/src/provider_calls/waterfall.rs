@@ -14,6 +14,7 @@ use rowmill_providers::{Access, Failure, FailureKind};
 use serde_json::Value as Json;
 
 use super::fill::Fill;
+use super::refusal::Refusal;
 use super::{ProviderCalls, column_limit, identity, invalid, millis_since, team_part};
 use crate::call_limits::{CallLimit, CallLimits, LimitReached};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell};
@@ -57,7 +58,8 @@ impl ProviderCalls {
         let team = team_part(cell.project.team);
         let parts = std::iter::once(team.as_str()).chain(person_parts);
         let key = Digest::of(parts.chain(asked.iter().map(String::as_str)));
-        Ok(self.reused(cell, key, true, self.search(cell, credentials, &entries, &person)).await)
+        let search = Box::pin(self.search(cell, credentials, &entries, &person));
+        Ok(self.reused(cell, key, true, search).await)
     }
 
     /// Asks one after another.
@@ -105,7 +107,7 @@ impl ProviderCalls {
         let is_waiting = failures.len() == entries.len()
             && failures.iter().filter(|failure| failure.is_transient).count() == put_off.len();
         if is_waiting && let Some(soonest) = put_off.into_iter().min_by_key(|(at, _)| *at) {
-            return CallOutcome::Later(soonest.0, soonest.1);
+            return CallOutcome::Later(soonest.0, soonest.1, Meta::new());
         }
         let meta = self.provenance(started, tried, spent);
         match most_telling(failures, entries.len()) {
@@ -159,34 +161,21 @@ impl ProviderCalls {
         put_off: &mut Vec<PutOff>,
     ) -> Result<Search, Failure> {
         let FinderAccess { provider, finder, access } = finder_access;
-        let account = identity(provider, access);
-        let is_rejected = || self.rejected_credentials.recall(cell, account).map_or(Ok(()), Err);
-        is_rejected()?;
-        let _first = self.rejected_credentials.wait_for_first(cell, account, self.clock()).await;
-        is_rejected()?;
         let [search, calls] = self.finder_limit(provider, access);
-        let entered = self.call_limits.acquire(&[search], cell, self.clock(), self.config.wait_max).await;
-        let permit = match entered {
-            Ok(permit) => permit,
-            Err(closed) => {
-                let failure = resting(provider, &closed, self.now());
-                if let CallOutcome::Later(at, cause) = closed {
-                    put_off.push((at, cause));
-                }
-                return Err(failure);
-            }
-        };
-        // Another cell may have been refused while this one waited for its turn.
-        is_rejected()?;
         let limits = std::iter::once(calls).chain(column_limit(&cell.project, &cell.column)).collect();
         let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
-        let started = self.now();
-        let found =
-            self.finders.find(*finder, access, person, &request_gate, self.config.finder_wait_max).await;
-        permit.report(&found, self.now());
-        self.measure(provider.about.id, started, &found);
-        self.rejected_credentials.note(cell, account, &found, self.clock()).await;
-        found
+        let find = self.finders.find(*finder, access, person, &request_gate, self.config.finder_wait_max);
+        match self.call_with_credential(cell, provider, access, &[search], find).await {
+            Ok(found) => Ok(found),
+            Err(Refusal::Failed(failure)) => Err(*failure),
+            Err(Refusal::PutOff(closed)) => {
+                let failure = resting(provider, &closed, self.now());
+                if let CallOutcome::Later(at, cause, _) = closed {
+                    put_off.push((at, cause));
+                }
+                Err(failure)
+            }
+        }
     }
 
     /// A search is one call of its credential, whose many requests pass the rates one by one.
@@ -195,8 +184,15 @@ impl ProviderCalls {
         let at_once_max = self.config.at_once_max;
         let calls = Digest::of(["requests", &format!("{key:?}")]);
         [
-            CallLimit { key, rates: Vec::new(), at_once_max, has_circuit_breaker: true },
             CallLimit {
+                provider: provider.about.id,
+                key,
+                rates: Vec::new(),
+                at_once_max,
+                has_circuit_breaker: true,
+            },
+            CallLimit {
+                provider: provider.about.id,
                 key: calls,
                 rates: provider.rates.to_vec(),
                 at_once_max: usize::MAX,
@@ -262,6 +258,21 @@ fn finder_of(
     Ok(Some(FinderAccess { provider, finder, access: credentials.access(provider)? }))
 }
 
+/// Why none of a waterfall's finders that are paid can be asked; `None` if one can, or if there is none.
+pub(super) fn unreached(config: &WaterfallEmail, credentials: &TeamCredentials) -> Option<Failure> {
+    let mut first = None;
+    for entry in enabled(config) {
+        match finder_of(entry, credentials) {
+            Ok(Some(_)) => return None,
+            // It asks nobody who is paid.
+            Ok(None) if entry.task_type == template::Finder::PATTERN => return None,
+            Ok(None) => {}
+            Err(failure) => first = first.or(Some(failure)),
+        }
+    }
+    first
+}
+
 fn unknown(entry: &WaterfallProvider) -> Failure {
     let words = format!("There is no finder named `{}`.", entry.task_type);
     Failure::new(FailureKind::InvalidInput, words)
@@ -318,7 +329,7 @@ fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
 
 /// A finder that was not asked because it rests.
 fn resting(provider: &Provider, closed: &CallOutcome, now: Timestamp) -> Failure {
-    let CallOutcome::Later(at, cause) = closed else {
+    let CallOutcome::Later(at, cause, _) = closed else {
         return Failure::transient(format!("{} was not called.", provider.about.label));
     };
     let retry_after = Some(time_left(now, *at));

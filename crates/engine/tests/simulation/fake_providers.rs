@@ -90,10 +90,12 @@ fn limits(column: &Column) -> Vec<CallLimit> {
     let credential = credential_of(column.slot);
     let key = Digest::of(["credential", &credential.to_string()]);
     let rates = vec![CREDENTIAL_RATES[credential].clone()];
-    let mut limits = vec![CallLimit { key, rates, at_once_max: 5, has_circuit_breaker: true }];
+    let mut limits =
+        vec![CallLimit { provider: "fake", key, rates, at_once_max: 5, has_circuit_breaker: true }];
     if let Some(rate) = &column.rate_limit {
         let key = Digest::of(["column", column.id.as_str()]);
         limits.push(CallLimit {
+            provider: "column",
             key,
             rates: vec![rate.clone()],
             at_once_max: usize::MAX,

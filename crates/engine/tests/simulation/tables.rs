@@ -24,6 +24,7 @@ pub(crate) fn project(random: &mut fastrand::Rng) -> Project {
         table: Table::new(),
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 0,
         updated_at_ms: 0,
     };

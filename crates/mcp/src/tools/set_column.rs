@@ -44,15 +44,12 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let mut column = table.by_id(changed.column.as_str()).map_or(Value::Null, |column| whole(table, column));
     cut_texts(&mut column, TEXT_CHARS_MAX);
     let is_processed = table.by_id(changed.column.as_str()).is_some_and(|column| column.kind.is_processed());
-    let mut answer = json!({ "created": matches!(target, Target::New(_)), "column": column });
+    let is_new = matches!(target, Target::New(_));
+    let mut answer = json!({ "created": is_new, "column": column });
     if is_processed {
-        put(
-            &mut answer,
-            "next",
-            json!(
-                "Check it with try_column on one row, then run. Results it had are stale until it runs again."
-            ),
-        );
+        let stale = if is_new { "" } else { " Results it had are stale until it runs again." };
+        let next = format!("Check it with try_column on one row, then run.{stale}");
+        put(&mut answer, "next", json!(next));
     }
     Ok(answer)
 }

@@ -28,6 +28,9 @@ const OUTPUT_SCHEMA: &[&str] = &["aiConfig", "outputSchema"];
 pub(super) const PROMPT_CHARS_MAX: usize = 100_000;
 /// The longest address, in characters, as the schemas of the scraper and the HTTP request say.
 pub(super) const URL_CHARS_MAX: usize = 10_000;
+/// How many files a prompt can have, and the longest address of one, in characters.
+const ATTACHMENTS_MAX: usize = 4;
+const ATTACHMENT_CHARS_MAX: usize = 2_000;
 /// The longest shape of an answer: more than any model takes.
 const SCHEMA_BYTES_MAX: usize = 100_000;
 const PROVIDERS: &str = "taskConfig.waterfallEmail.providers";
@@ -163,12 +166,20 @@ pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence
     if let Some(ai) = &column.ai_config {
         check_length("aiConfig.prompt", &ai.prompt, PROMPT_CHARS_MAX);
         check_length("aiConfig.system", ai.system.as_deref().unwrap_or_default(), PROMPT_CHARS_MAX);
+        for (place, text) in ai.attachments.iter().enumerate() {
+            check_length(&format!("aiConfig.attachments[{place}]"), text, ATTACHMENT_CHARS_MAX);
+        }
     }
     if let Some(scraper) = column.task_config.as_ref().and_then(|task| task.web_scraper.as_ref()) {
         check_length("taskConfig.webScraper.url", &scraper.url, URL_CHARS_MAX);
     }
     if let Some(api) = &column.api_config {
         check_length("apiConfig.url", &api.url, URL_CHARS_MAX);
+    }
+    check_processing(column, offences);
+    if column.ai_config.as_ref().is_some_and(|ai| ai.attachments.len() > ATTACHMENTS_MAX) {
+        let message = format!("must have at most {ATTACHMENTS_MAX} entries");
+        offences.push(Offence::new("aiConfig.attachments", message));
     }
     let mut check_path = |place: &str, path: Option<&str>| {
         let path = path.filter(|path| !path.is_empty());
@@ -187,6 +198,21 @@ pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence
         && let Err(message) = check_schema(&sent)
     {
         offences.push(Offence::new("aiConfig.outputSchema", message));
+    }
+}
+
+/// What cannot go through batches says so.
+fn check_processing(column: &Column, offences: &mut Vec<Offence>) {
+    let Some(ai) = column.ai_config.as_ref().filter(|ai| !ai.processing.is_realtime()) else { return };
+    let others = [
+        ("a fallback", ai.fallback.is_some()),
+        ("attachments", !ai.attachments.is_empty()),
+        ("research", ai.research.is_some()),
+    ];
+    for (name, _) in others.iter().filter(|(_, is_set)| *is_set) {
+        let message =
+            format!("cannot be \"batch\" in a column with {name}; use \"realtime\", or remove {name}");
+        offences.push(Offence::new("aiConfig.processing", message));
     }
 }
 

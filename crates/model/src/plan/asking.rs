@@ -56,7 +56,7 @@ fn without(mut config: Json, field: &str) -> Json {
 
 /// Of research only what it may look at, not how much.
 fn ai(config: Option<&AiConfig>) -> Json {
-    let mut config = without(json(&config), "fallback");
+    let mut config = without(without(json(&config), "fallback"), "processing");
     if let Some(Json::Object(research)) = config.get_mut("research") {
         research.retain(|name, _| {
             ["searchProviders", "hostedSearch", "country", "includeSources"].contains(&name.as_str())
@@ -123,6 +123,9 @@ mod tests {
             ("/aiConfig/outputSchema", json!({"a": 1}), true),
             ("/aiConfig/outputSchema", json!({"b": 2, "a": 1}), false),
             ("/aiConfig/fallback", json!({"model": "small"}), false),
+            ("/aiConfig/processing", json!("batch"), false),
+            ("/aiConfig/attachments", json!(["@{_trigger}"]), true),
+            ("/aiConfig/attachments", json!([]), false),
             ("/aiConfig/research", json!({}), true),
             ("/apiConfig/url", json!("http://b"), true),
             ("/apiConfig/method", json!("POST"), true),

@@ -147,7 +147,7 @@ impl Mark {
             stale: field(8, 1) == 1,
             manual: field(9, 1) == 1,
             no_data: field(10, 1) == 1,
-            error: match field(11, 31) {
+            error: match field(11, ERRORS_MAX) {
                 0 => None,
                 code => Some(*ErrorCode::ALL.get(usize::from(code) - 1)?),
             },
@@ -159,6 +159,11 @@ impl Mark {
 /// The statuses a cell can have had before it was queued.
 const PRIORS: [CellStatus; 4] =
     [CellStatus::Idle, CellStatus::Completed, CellStatus::Error, CellStatus::Skipped];
+
+/// The five bits of an error hold 31, and 0 for none. Stored marks have the place of a code in the list, so new ones go
+/// to its end. Whoever needs more must widen the stored marks first.
+const ERRORS_MAX: u16 = 31;
+const _: () = assert!(ErrorCode::ALL.len() <= ERRORS_MAX as usize, "a mark has no room for so many errors");
 
 fn number_of<T: PartialEq + Copy>(all: &[T], one: T) -> u16 {
     let place = all.iter().position(|other| *other == one).unwrap_or_default();
@@ -205,6 +210,32 @@ mod tests {
     fn bits_of_no_mark_are_refused() {
         for bits in [6, 3 << 3, 16 << 11] {
             assert_eq!(Mark::from_bits(bits), None, "{bits:b}");
+        }
+    }
+
+    #[test]
+    fn stored_errors_keep_their_numbers() {
+        // As released: what is added goes to the end.
+        let stored = [
+            "missing_input",
+            "invalid_input",
+            "condition_not_met",
+            "dependency_error",
+            "missing_credentials",
+            "invalid_credentials",
+            "out_of_credits",
+            "rate_limited",
+            "timed_out",
+            "provider_error",
+            "blocked",
+            "invalid_output",
+            "too_large",
+            "stopped",
+            "spend_limit",
+        ];
+        for (number, word) in (1..).zip(stored) {
+            let mark = Mark::from_bits(4 | number << 11).unwrap();
+            assert_eq!(mark.error.map(ErrorCode::word), Some(word));
         }
     }
 }

@@ -8,9 +8,11 @@
 mod asking;
 mod askings;
 pub(crate) mod block;
+mod causes;
 mod dependencies;
 mod ending;
 mod judge;
+mod left_cells;
 pub(crate) mod mark;
 mod prompt_inputs;
 mod run;
@@ -21,9 +23,11 @@ mod transitions;
 
 pub use askings::{Askings, Redefined, Refiling};
 pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, StaleChange, block_of, place_of, position_of};
+pub use causes::Causes;
 pub use dependencies::{Plan, PlanChange};
 pub use ending::Ending;
 pub use judge::{Verdict, condition_not_met, missing_input, missing_prompt_input};
+pub use left_cells::{LeftCells, Rehearsal};
 pub use mark::{Mark, Phase};
 pub use run::{EndedRun, RunTally, StartedBy};
 pub use tally::{ColumnTally, RowTally, Tally, WaitsFor};

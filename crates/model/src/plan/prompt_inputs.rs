@@ -22,6 +22,7 @@ impl PromptInput {
     pub(super) fn of(column: &Column, table: &Table) -> Vec<Self> {
         let Some(config) = &column.ai_config else { return Vec::new() };
         let texts = std::iter::once(config.prompt.as_str()).chain(config.system.as_deref());
+        let texts = texts.chain(config.attachments.iter().map(String::as_str));
         let is_required = |id: &str| {
             let dependency =
                 column.dependencies.iter().find(|dependency| dependency.column_id.as_str() == id);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::causes::Causes;
 use super::ending::Ending;
 use crate::spent::Spent;
 
@@ -19,6 +20,12 @@ pub struct RunTally {
     /// Before they came to an end, whether they waited or ran.
     pub stopped: u64,
     pub spent: Spent,
+    /// Why cells failed.
+    #[serde(skip_serializing_if = "Causes::is_empty")]
+    pub failures: Causes,
+    /// Why cells were skipped.
+    #[serde(skip_serializing_if = "Causes::is_empty")]
+    pub skips: Causes,
 }
 
 impl RunTally {
@@ -29,7 +36,7 @@ impl RunTally {
 
     /// Cells that have ended in one way or another.
     pub fn ended(&self) -> u64 {
-        let Self { done, empty, failed, skipped, stopped, spent: _ } = self;
+        let Self { done, empty, failed, skipped, stopped, spent: _, failures: _, skips: _ } = self;
         done + empty + failed + skipped + stopped
     }
 
@@ -37,20 +44,28 @@ impl RunTally {
         match ending {
             Ending::Value => self.done += 1,
             Ending::NoData => self.empty += 1,
-            Ending::Failed(_) => self.failed += 1,
-            Ending::Skipped(_) => self.skipped += 1,
+            Ending::Failed(code) => {
+                self.failed += 1;
+                self.failures.count(code);
+            }
+            Ending::Skipped(code) => {
+                self.skipped += 1;
+                self.skips.count(code);
+            }
             Ending::Retry => {}
         }
     }
 
     pub(super) fn join(&mut self, other: Self) {
-        let Self { done, empty, failed, skipped, stopped, spent } = other;
+        let Self { done, empty, failed, skipped, stopped, spent, failures, skips } = other;
         self.done += done;
         self.empty += empty;
         self.failed += failed;
         self.skipped += skipped;
         self.stopped += stopped;
         self.spent += spent;
+        self.failures.join(&failures);
+        self.skips.join(&skips);
     }
 }
 

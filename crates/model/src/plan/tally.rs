@@ -1,6 +1,6 @@
 //! How many cells and rows stand where, kept as they change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::dependencies::Plan;
 use super::mark::Phase;
 use super::run::{EndedRun, OpenRun, RunTally, StartedBy};
 use super::transitions::RowTransitions;
-use crate::cell_status::{CellError, CellStatus};
+use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::record::Slot;
 
 /// Counts of everything but idle cells and rows: those are the rest.
@@ -48,6 +48,9 @@ pub struct WaitsFor {
     pub error: CellError,
     /// When the next try is, in Unix milliseconds.
     pub until_ms: i64,
+    /// The columns that a spending cap holds back. One cell of each is put off to say so; all that are queued wait.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    held_back: BTreeSet<Slot>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,14 +194,23 @@ impl Tally {
         }
     }
 
-    /// A cell was put off.
-    pub fn put_off(&mut self, error: CellError, until_ms: i64) {
-        self.waits_for = Some(WaitsFor { error, until_ms });
+    /// A cell of a column was put off.
+    pub fn put_off(&mut self, slot: Slot, error: CellError, until_ms: i64) {
+        let mut held_back = BTreeSet::new();
+        if error.code == ErrorCode::SpendLimit {
+            let before = self.waits_for.take().filter(|before| before.error.code == error.code);
+            held_back.extend(before.into_iter().flat_map(|before| before.held_back));
+            held_back.insert(slot);
+        }
+        self.waits_for = Some(WaitsFor { error, until_ms, held_back });
     }
 
-    /// How many cells wait for another try, and what the last of them waits for; `None` if none does.
+    /// How many cells wait for another try, or for money, and what the last of them waits for; `None` if none does.
     pub fn waiting(&self) -> Option<(u64, &WaitsFor)> {
-        self.waits_for.as_ref().filter(|_| self.later > 0).map(|waits_for| (self.later, waits_for))
+        let waits_for = self.waits_for.as_ref().filter(|_| self.later > 0)?;
+        let queued = |slot: &Slot| self.columns.get(slot).map_or(0, |counts| counts.queued);
+        let held_back: u64 = waits_for.held_back.iter().map(queued).sum();
+        Some((self.later.max(held_back), waits_for))
     }
 
     /// How many queued cells wait for the time of their next try.
@@ -245,6 +257,12 @@ impl Tally {
     /// When the present run began, in Unix milliseconds, and who started it; `None` if nothing runs.
     pub fn running(&self) -> Option<(i64, Option<&StartedBy>)> {
         self.open.as_ref().map(|open| (open.at_ms.unwrap_or_default(), open.by.as_ref()))
+    }
+
+    /// The columns in which cells wait or run, with how many wait and how many run.
+    pub fn waiting_and_running(&self) -> impl Iterator<Item = (Slot, u64, u64)> + '_ {
+        let busy = self.columns.iter().filter(|(_, counts)| counts.queued + counts.generating > 0);
+        busy.map(|(slot, counts)| (*slot, counts.queued, counts.generating))
     }
 
     /// How many cells wait or run.

@@ -50,6 +50,7 @@ fn project(autoplay: bool) -> Project {
         table,
         trash: crate::trash::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 0,
         updated_at_ms: 0,
     }

@@ -24,17 +24,21 @@ pub struct Pick {
 }
 
 impl Pick {
-    fn takes(&self, slot: Slot, mark: Mark) -> bool {
+    pub(super) fn takes(&self, slot: Slot, mark: Mark) -> bool {
         let may_run = match mark.status {
             CellStatus::Queued | CellStatus::Generating => false,
             _ if mark.manual => self.force,
             CellStatus::Completed => self.force || mark.stale,
             CellStatus::Idle | CellStatus::Error | CellStatus::Skipped => true,
         };
+        may_run && self.means(slot, mark)
+    }
+
+    /// Whether it is about this cell at all, may it run or not.
+    pub(super) fn means(&self, slot: Slot, mark: Mark) -> bool {
         let named = |code: ErrorCode| self.error_codes.as_ref().is_none_or(|codes| codes.contains(&code));
         let has_error = matches!(mark.status, CellStatus::Error | CellStatus::Skipped);
-        may_run
-            && self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
+        self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
             && self.statuses.as_ref().is_none_or(|statuses| statuses.contains(&mark.status))
             && (self.error_codes.is_none() || has_error && mark.error.is_some_and(named))
     }

@@ -115,7 +115,10 @@ fn a_stored_text_is_filled_in_once() {
 #[test]
 fn every_templated_text_of_a_column_is_handed_out() {
     let mut column = table().columns.remove(0);
-    let ai: AiConfig = serde_json::from_value(json!({"prompt": "1", "system": "2", "model": "no"})).unwrap();
+    let ai: AiConfig = serde_json::from_value(
+        json!({"prompt": "1", "system": "2", "attachments": ["2a", "2b"], "model": "no"}),
+    )
+    .unwrap();
     let task: TaskConfig = serde_json::from_value(json!({
         "taskType": "no",
         "waterfallEmail": {"providers": [{"id": "no"}], "inputMapping": {"domain": "3", "full_name": "4"}},
@@ -135,7 +138,7 @@ fn every_templated_text_of_a_column_is_handed_out() {
         seen.push(text.clone());
         text.push('!');
     });
-    assert_eq!(seen, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+    assert_eq!(seen, ["1", "2", "2a", "2b", "3", "4", "5", "6", "7", "8", "9", "10"]);
     assert_eq!(column.api_config.unwrap().body, json!({"no": ["9!", 1, null, {"no": {"no": "10!"}}]}));
 }
 

@@ -3,6 +3,8 @@
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
+use super::attachments::add_to_messages;
+use super::cache::anthropic_blocks;
 use super::dialect::{Dialect, Format, Sent, Streaming, Wire};
 use super::question::{Output, Question};
 use super::reply::{Reply, arguments_text, content_text, cost, has_thoughts, word};
@@ -13,7 +15,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Anthropic";
-const VERSION: &str = "2023-06-01";
+pub(super) const VERSION: &str = "2023-06-01";
 
 /// The wire demands a limit; this one is long enough for a cell.
 const MAX_TOKENS_DEFAULT: u32 = 4096;
@@ -26,7 +28,8 @@ pub(super) fn request(
     question: &Question,
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
-    let (body, sent) = body(question, dialect);
+    let (mut body, sent) = body(question, dialect);
+    add_to_messages(&mut body, &question.attachments);
     Ok((post(access, dialect)?.json(&body), sent))
 }
 
@@ -39,9 +42,17 @@ pub(super) fn post(access: &Access, dialect: Dialect) -> Result<Request, Failure
 }
 
 pub(super) fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
-    let Question { model, system: _, turns, temperature, max_tokens, output } = question;
-    let messages: Vec<Value> =
-        turns.iter().map(|turn| json!({"role": turn.speaker.word(), "content": turn.text})).collect();
+    let Question { model, system: _, turns, prefix, temperature, max_tokens, output, attachments: _ } =
+        question;
+    let prefix = prefix.as_ref().filter(|_| !dialect.without_cache);
+    let mut has_cache = false;
+    let mut messages: Vec<Value> = Vec::with_capacity(turns.len());
+    for (place, turn) in turns.iter().enumerate() {
+        let blocks = anthropic_blocks(&turn.text, prefix.filter(|_| place == 0));
+        has_cache |= blocks.is_some();
+        let content = blocks.map_or_else(|| json!(turn.text), |blocks| json!(blocks));
+        messages.push(json!({"role": turn.speaker.word(), "content": content}));
+    }
     let limit = dialect.limit(max_tokens.unwrap_or(MAX_TOKENS_DEFAULT));
     let temperature = temperature.filter(|_| !dialect.without_temperature);
     let schema = match (output, dialect.format) {
@@ -52,6 +63,7 @@ pub(super) fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
         limit: Some(("max_tokens", limit)),
         has_temperature: temperature.is_some(),
         has_format: schema.is_some(),
+        has_cache,
         wire: Wire::Anthropic,
     };
     let mut body = Map::new();
@@ -100,10 +112,16 @@ pub(super) fn read_whole(response: &Response, question: &Question) -> Result<(Re
     };
     let finish = word(&body, "stop_reason");
     let count = |key: &str| body.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
+    let cached_tokens = count("cache_read_input_tokens").unwrap_or_default();
+    let cache_written_tokens = count("cache_creation_input_tokens").unwrap_or_default();
     let reply = Reply {
         text,
         model: word(&body, "model"),
-        input_tokens: count("input_tokens"),
+        // The three are told apart here. Elsewhere the input is all of them.
+        input_tokens: count("input_tokens")
+            .map(|plain| plain.saturating_add(cached_tokens).saturating_add(cache_written_tokens)),
+        cached_tokens,
+        cache_written_tokens,
         output_tokens: count("output_tokens"),
         spent: cost(&body, response),
         truncated: matches!(finish.as_deref(), Some("max_tokens" | "model_context_window_exceeded")),
@@ -182,7 +200,7 @@ fn set(object: &mut Value, key: &str, value: Option<&Value>) {
     }
 }
 
-fn failure(response: &Response, body: &Value) -> Failure {
+pub(super) fn failure(response: &Response, body: &Value) -> Failure {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if is_spent(response.status, text("/error/details/error_code"), text("/error/message")) {
         return response.failure_of(WHO, FailureKind::OutOfCredits);

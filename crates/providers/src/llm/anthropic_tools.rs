@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::anthropic;
+use super::attachments::add_to_messages;
+use super::cache::anthropic_blocks;
 use super::dialect::{Dialect, Sent};
-use super::question::Question;
+use super::question::{Prefix, Question};
 use super::tools::{
     Entry, HostedPage, HostedSearch, ToolCall, ToolQuestion, ToolReply, ToolResult, arguments, hosted_page,
 };
@@ -21,6 +23,8 @@ pub(super) fn request(
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
     let (mut body, sent) = anthropic::body(&question.question, dialect);
+    let has_cache = !dialect.without_cache;
+    let prefix = question.question.prefix.as_ref().filter(|_| has_cache);
     let hosted = question
         .hosted_searches
         .map(|max_uses| json!({"type": HOSTED_SEARCH, "name": "web_search", "max_uses": max_uses.max(1)}));
@@ -33,7 +37,11 @@ pub(super) fn request(
         .chain(hosted)
         .collect();
     if let Some(fields) = body.as_object_mut() {
-        fields.insert("messages".to_owned(), messages(question.entries).into());
+        let mut messages = messages(question.entries, prefix);
+        if has_cache {
+            mark_last(&mut messages);
+        }
+        fields.insert("messages".to_owned(), messages.into());
         if !tools.is_empty() {
             // They must be named wherever the conversation has calls, also where no more are taken.
             fields.insert("tools".to_owned(), tools.into());
@@ -42,15 +50,19 @@ pub(super) fn request(
             }
         }
     }
-    Ok((anthropic::post(access, dialect)?.json(&body), sent))
+    add_to_messages(&mut body, &question.question.attachments);
+    Ok((anthropic::post(access, dialect)?.json(&body), Sent { has_cache, ..sent }))
 }
 
-/// What is said one after another by one side is one message. What was sent before is read from the server's cache.
-fn messages(entries: &[Entry]) -> Vec<Value> {
+/// What is said one after another by one side is one message.
+fn messages(entries: &[Entry], prefix: Option<&Prefix>) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
-    for entry in entries {
+    for (place, entry) in entries.iter().enumerate() {
         let (role, content) = match entry {
-            Entry::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
+            Entry::User(text) => {
+                let blocks = anthropic_blocks(text, prefix.filter(|_| place == 0)).map(Vec::from);
+                ("user", blocks.unwrap_or_else(|| vec![json!({"type": "text", "text": text})]))
+            }
             Entry::Model(turn) => ("assistant", turn.as_array().cloned().unwrap_or_default()),
             Entry::Results(results) => {
                 let block = |result: &ToolResult| {
@@ -66,11 +78,15 @@ fn messages(entries: &[Entry]) -> Vec<Value> {
             None => messages.push(json!({"role": role, "content": content})),
         }
     }
+    messages
+}
+
+/// The next turn sends all of it again, which is read from the server's cache then.
+fn mark_last(messages: &mut [Value]) {
     let last = messages.last_mut().and_then(|last| last.get_mut("content")).and_then(Value::as_array_mut);
     if let Some(block) = last.and_then(|content| content.last_mut()).and_then(Value::as_object_mut) {
         block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
     }
-    messages
 }
 
 pub(super) fn read(response: &Response, question: &Question) -> Result<ToolReply, Failure> {
@@ -82,16 +98,7 @@ pub(super) fn read(response: &Response, question: &Question) -> Result<ToolReply
         let is_text = block.get("type").and_then(Value::as_str) == Some("text");
         !is_text || block.get("text").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty())
     });
-    let count =
-        |name: &str| body.pointer(&format!("/usage/{name}")).and_then(Value::as_u64).unwrap_or_default();
-    let (cached_tokens, cache_written_tokens) =
-        (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
-    let plain = reply.input_tokens.unwrap_or_default();
     Ok(ToolReply {
-        // The three are told apart here.
-        input_tokens: plain.saturating_add(cached_tokens).saturating_add(cache_written_tokens),
-        cached_tokens,
-        cache_written_tokens,
         is_paused: reply.finish.as_deref() == Some("pause_turn"),
         hosted: hosted(&turn),
         reply,

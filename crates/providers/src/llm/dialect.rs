@@ -16,6 +16,8 @@ pub struct Dialect {
     pub(super) without_temperature: bool,
     pub(super) format: Format,
     pub(super) streaming: Streaming,
+    /// Whether the server does not want to be told what to cache.
+    pub(super) without_cache: bool,
 }
 
 /// The field that limits the length of the response.
@@ -57,6 +59,8 @@ pub(super) struct Sent {
     pub(super) limit: Option<(&'static str, u32)>,
     pub(super) has_temperature: bool,
     pub(super) has_format: bool,
+    /// Whether it says what to cache.
+    pub(super) has_cache: bool,
     pub(super) wire: Wire,
 }
 
@@ -103,6 +107,10 @@ const FORMAT_WORDS: [&str; 8] = [
     "grammar",
 ];
 
+/// Words for what says what to cache.
+const CACHE_WORDS: [&str; 4] =
+    ["cache_control", "prompt_cache_key", "prompt_cache_options", "prompt_cache_breakpoint"];
+
 /// Words that say a number is too large, and not its field unknown.
 const TOO_LARGE_WORDS: [&str; 8] =
     ["too large", "at most", "less than or equal", "maximum", "range", "exceed", " > ", "<="];
@@ -110,12 +118,13 @@ const TOO_LARGE_WORDS: [&str; 8] =
 impl Dialect {
     /// The fields that this server is asked without, or with another meaning, as the wires call them.
     pub fn changes(self) -> Vec<&'static str> {
-        let Self { limit_field, limit_max, without_temperature, format, streaming } = self;
+        let Self { limit_field, limit_max, without_temperature, format, streaming, without_cache } = self;
         [
             (limit_field != LimitField::Usual || limit_max.is_some(), "max_tokens"),
             (without_temperature, "temperature"),
             (format != Format::Schema, "response_format"),
             (streaming != Streaming::Off, "stream"),
+            (without_cache, "cache_control"),
         ]
         .into_iter()
         .filter_map(|(is_changed, name)| is_changed.then_some(name))
@@ -136,11 +145,18 @@ impl Dialect {
             };
         }
         let next = self
-            .other_limit(refusal, sent)
+            .other_cache(refusal, sent)
+            .or_else(|| self.other_limit(refusal, sent))
             .or_else(|| self.other_temperature(refusal, sent))
             .or_else(|| self.other_format(refusal, sent))
             .or_else(|| self.other_streaming(refusal));
         next.map_or(Verdict::Final, |dialect| Verdict::Adapt(Adaptation::Speak(dialect)))
+    }
+
+    /// Words about caching name nothing else, so they are looked for first.
+    fn other_cache(self, refusal: &Refusal, sent: &Sent) -> Option<Self> {
+        let is_refused = sent.has_cache && CACHE_WORDS.iter().any(|word| refusal.names(word));
+        is_refused.then_some(Self { without_cache: true, ..self })
     }
 
     fn other_limit(self, refusal: &Refusal, sent: &Sent) -> Option<Self> {
@@ -206,6 +222,7 @@ mod tests {
         limit: Some(("max_tokens", 100_000)),
         has_temperature: true,
         has_format: true,
+        has_cache: true,
         wire: Wire::OpenAi,
     };
 
@@ -262,6 +279,7 @@ mod tests {
         let cold = Dialect { without_temperature: true, ..usual };
         let any_json = Dialect { format: Format::AnyJson, ..usual };
         let streamed = Dialect { streaming: Streaming::WithUsage, ..usual };
+        let uncached = Dialect { without_cache: true, ..usual };
         for (words, expected) in [
             (
                 "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
@@ -274,6 +292,9 @@ mod tests {
             ),
             ("output_config: Extra inputs are not permitted", any_json),
             ("The compiled grammar is too large", any_json),
+            ("messages.0.content.0.cache_control: Extra inputs are not permitted", uncached),
+            ("Unknown parameter: 'prompt_cache_key'.", uncached),
+            ("Unrecognized request argument supplied: prompt_cache_options", uncached),
             (
                 "This model only support stream mode, please enable the stream parameter to access the model.",
                 streamed,
@@ -292,10 +313,15 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_was_not_refused() {
-        let bare = Sent { limit: None, has_temperature: false, has_format: false, ..SENT };
-        for words in
-            ["temperature is wrong", "max_tokens is too large: 5", "response_format", "No such upstream", ""]
-        {
+        let bare = Sent { limit: None, has_temperature: false, has_format: false, has_cache: false, ..SENT };
+        for words in [
+            "temperature is wrong",
+            "max_tokens is too large: 5",
+            "response_format",
+            "cache_control",
+            "No such upstream",
+            "",
+        ] {
             assert_eq!(verdict(Dialect::default(), &bare, &said(words)), Verdict::Final, "{words}");
         }
         let gone = Dialect { streaming: Streaming::Plain, ..Dialect::default() };
@@ -311,8 +337,10 @@ mod tests {
             without_temperature: true,
             format: Format::AnyJson,
             streaming: Streaming::Plain,
+            without_cache: true,
         };
-        assert_eq!(all.changes(), ["max_tokens", "temperature", "response_format", "stream"]);
+        let names = ["max_tokens", "temperature", "response_format", "stream", "cache_control"];
+        assert_eq!(all.changes(), names);
         assert_eq!((all.limit(9), all.limit(3)), (5, 3));
     }
 

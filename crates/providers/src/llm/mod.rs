@@ -5,13 +5,19 @@
 //! problems, [`Question::repair`] makes the question that shows them to the model, to be asked once more.
 //!
 //! - `openai` and `anthropic`: one wire each, what is sent and what an answer means.
+//! - `cache`: how servers are told what the prompts of several rows share.
 //! - `dialect`: the rules of adapting to a server, read from its refusals (`refusal`).
 //! - `tools`: conversations in which a model calls tools; `openai_tools`, `anthropic_tools` and `responses` are its
 //!   wires.
+//! - [`batch`]: many questions in one file, at half the price.
+//! - `attachments`: files that go with a prompt, on each wire.
 //! - `sse` and `thoughts`: streams, and thoughts that stand before an answer, as both wires have them.
 
 mod anthropic;
 mod anthropic_tools;
+mod attachments;
+pub mod batch;
+mod cache;
 mod dialect;
 mod openai;
 mod openai_tools;
@@ -28,7 +34,7 @@ use std::time::Duration;
 
 pub use dialect::{Adaptation, Dialect};
 use dialect::{Sent, Verdict};
-pub use question::{Output, Question, Speaker, Turn};
+pub use question::{Output, Prefix, Question, Speaker, Turn};
 use refusal::{ContextSizes, Refusal};
 pub use reply::{Answer, Reply};
 use rowmill_model::Spent;
@@ -57,21 +63,32 @@ pub async fn ask(
         AiProvider::Anthropic => anthropic::request(access, question, dialect),
     }?;
     let response = client.send(request.deadline(deadline)).await?;
+    judged(provider, &response, question, dialect, &sent)
+}
+
+/// What an answer to a question means.
+fn judged(
+    provider: AiProvider,
+    response: &Response,
+    question: &Question,
+    dialect: Dialect,
+    sent: &Sent,
+) -> Result<Answer, Failure> {
     let reply = match provider {
-        AiProvider::Openai => openai::read(&response, question),
-        AiProvider::Anthropic => anthropic::read(&response, question),
+        AiProvider::Openai => openai::read(response, question),
+        AiProvider::Anthropic => anthropic::read(response, question),
     };
     let failure = match reply {
         Ok(reply) => return Ok(Answer::Reply(reply)),
         Err(failure) if failure.spent == Spent::NOTHING => {
-            Failure { spent: reply::cost(&response.json_lenient(), &response), ..failure }
+            Failure { spent: reply::cost(&response.json_lenient(), response), ..failure }
         }
         Err(failure) => failure,
     };
-    match verdict(&response, &failure, dialect, &sent) {
+    match verdict(response, &failure, dialect, sent) {
         Verdict::Adapt(adaptation) => Ok(Answer::Refused(adaptation, failure)),
         Verdict::TooLong(sizes) => Err(too_long(sizes, question)),
-        Verdict::Final => Err(failure),
+        Verdict::Final => Err(told(failure, response.status, question)),
     }
 }
 
@@ -109,7 +126,7 @@ pub async fn ask_with_tools(
             let turns = vec![Turn { speaker: Speaker::User, text }];
             Err(too_long(sizes, &Question { turns, ..question.question.clone() }))
         }
-        Verdict::Final => Err(failure),
+        Verdict::Final => Err(told(failure, response.status, &question.question)),
     }
 }
 
@@ -121,6 +138,15 @@ fn verdict(response: &Response, failure: &Failure, dialect: Dialect, sent: &Sent
         // Routers also answer 200 and put the status they were given into the body.
         200 | 400 | 422 if is_refused => dialect.adapted(&Refusal::read(&response.json_lenient()), sent),
         _ => Verdict::Final,
+    }
+}
+
+/// A failure, with what files may have to do with it.
+fn told(failure: Failure, status: u16, question: &Question) -> Failure {
+    let is_refused = failure.kind == FailureKind::ProviderError && !failure.is_transient;
+    match status {
+        200 | 400 | 404 | 415 | 422 if is_refused => attachments::explained(failure, &question.attachments),
+        _ => failure,
     }
 }
 

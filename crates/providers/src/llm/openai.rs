@@ -5,8 +5,10 @@
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
+use super::attachments::add_to_chat;
+use super::cache::{OpenAiCache, is_openai};
 use super::dialect::{Dialect, Format, LimitField, Sent, Streaming, Wire};
-use super::question::{Output, Question};
+use super::question::{Output, Question, Turn};
 use super::refusal::error_of;
 use super::reply::{Reply, arguments_text, content_text, cost, has_thoughts, says_something, word};
 use super::schema::is_strict;
@@ -23,7 +25,8 @@ pub(super) fn request(
     question: &Question,
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
-    let (body, sent) = body(access, question, dialect);
+    let (mut body, sent) = body(access, question, dialect);
+    add_to_chat(&mut body, &question.attachments);
     Ok((post(access, "chat/completions", dialect)?.json(&body), sent))
 }
 
@@ -38,9 +41,17 @@ pub(super) fn post(access: &Access, path: &str, dialect: Dialect) -> Result<Requ
 }
 
 pub(super) fn body(access: &Access, question: &Question, dialect: Dialect) -> (Value, Sent) {
-    let Question { model, system: _, turns, temperature, max_tokens, output } = question;
+    let Question { model, system: _, turns, prefix: _, temperature, max_tokens, output, attachments: _ } =
+        question;
+    let cache = OpenAiCache::of(access, question, dialect);
     let system = question.system_text(dialect.format).map(|text| json!({"role": "system", "content": text}));
-    let turns = turns.iter().map(|turn| json!({"role": turn.speaker.word(), "content": turn.text}));
+    let content = |(place, turn): (usize, &Turn)| match cache.filter(|_| place == 0) {
+        Some(cache) => cache.content(&turn.text, "text"),
+        None => json!(turn.text),
+    };
+    let turns = turns.iter().enumerate();
+    let turns = turns.map(|turn| json!({"role": turn.1.speaker.word(), "content": content(turn)}));
+    let turns_are_elsewhere = question.turns.is_empty();
     let messages: Vec<Value> = system.into_iter().chain(turns).collect();
     let temperature = temperature.filter(|_| !dialect.without_temperature);
     let limit = limit_field(access, dialect).zip(max_tokens.map(|limit| dialect.limit(limit)));
@@ -49,19 +60,18 @@ pub(super) fn body(access: &Access, question: &Question, dialect: Dialect) -> (V
         limit,
         has_temperature: temperature.is_some(),
         has_format: format.is_some(),
+        has_cache: cache.is_some(),
         wire: Wire::OpenAi,
     };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
     body.insert("messages".to_owned(), json!(messages));
-    if let Some(temperature) = temperature {
-        body.insert("temperature".to_owned(), json!(temperature));
-    }
-    if let Some((field, limit)) = limit {
-        body.insert(field.to_owned(), json!(limit));
-    }
+    insert_settings(&mut body, temperature, limit);
     if let Some(format) = format {
         body.insert("response_format".to_owned(), format);
+    }
+    if let Some(cache) = cache {
+        cache.add_to(&mut body, turns_are_elsewhere);
     }
     if dialect.streaming != Streaming::Off {
         body.insert("stream".to_owned(), json!(true));
@@ -70,6 +80,20 @@ pub(super) fn body(access: &Access, question: &Question, dialect: Dialect) -> (V
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
     (Value::Object(body), sent)
+}
+
+/// How to answer, as all of OpenAI's wires have it.
+pub(super) fn insert_settings(
+    body: &mut Map<String, Value>,
+    temperature: Option<f64>,
+    limit: Option<(&'static str, u32)>,
+) {
+    if let Some(temperature) = temperature {
+        body.insert("temperature".to_owned(), json!(temperature));
+    }
+    if let Some((field, limit)) = limit {
+        body.insert(field.to_owned(), json!(limit));
+    }
 }
 
 fn response_format(output: &Output, format: Format) -> Option<Value> {
@@ -88,9 +112,7 @@ fn response_format(output: &Output, format: Format) -> Option<Value> {
 
 /// OpenAI's newer models refuse the old name, and most compatible servers know only that.
 fn limit_field(access: &Access, dialect: Dialect) -> Option<&'static str> {
-    let host = access.base_url.host_str().unwrap_or_default();
-    let is_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
-    match (dialect.limit_field, is_openai) {
+    match (dialect.limit_field, is_openai(access)) {
         (LimitField::Usual, true) | (LimitField::Other, false) => Some("max_completion_tokens"),
         (LimitField::Usual, false) | (LimitField::Other, true) => Some("max_tokens"),
         (LimitField::Unsent, _) => None,
@@ -149,6 +171,11 @@ fn reply(body: &Value, choice: &Value, message: &Value, question: &Question, res
         model: word(body, "model"),
         input_tokens: count("/usage/prompt_tokens"),
         output_tokens: count("/usage/completion_tokens"),
+        // DeepSeek has a name of its own for it.
+        cached_tokens: count("/usage/prompt_tokens_details/cached_tokens")
+            .or_else(|| count("/usage/prompt_cache_hit_tokens"))
+            .unwrap_or_default(),
+        cache_written_tokens: count("/usage/prompt_tokens_details/cache_write_tokens").unwrap_or_default(),
         spent: cost(body, response),
         truncated: finish.as_deref() == Some("length"),
         finish,

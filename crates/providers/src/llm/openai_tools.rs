@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::attachments::add_to_chat;
+use super::cache::OpenAiCache;
 use super::dialect::{Dialect, Sent};
 use super::openai;
 use super::question::Question;
@@ -16,10 +18,15 @@ pub(super) fn request(
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
     let (mut body, sent) = openai::body(access, &question.question, dialect);
+    let cache = OpenAiCache::of(access, &question.question, dialect);
     if let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) {
-        for entry in question.entries {
+        for (place, entry) in question.entries.iter().enumerate() {
             match entry {
-                Entry::User(text) => messages.push(json!({"role": "user", "content": text})),
+                Entry::User(text) => {
+                    let cache = cache.filter(|_| place == 0);
+                    let content = cache.map_or_else(|| json!(text), |cache| cache.content(text, "text"));
+                    messages.push(json!({"role": "user", "content": content}));
+                }
                 Entry::Model(turn) => messages.push(turn.clone()),
                 Entry::Results(results) => messages.extend(results.iter().map(
                     |result| json!({"role": "tool", "tool_call_id": result.id, "content": result.text}),
@@ -27,6 +34,7 @@ pub(super) fn request(
             }
         }
     }
+    add_to_chat(&mut body, &question.question.attachments);
     let tools: Vec<Value> = question
         .tools
         .iter()
@@ -58,17 +66,7 @@ pub(super) fn read(response: &Response, question: &Question) -> Result<ToolReply
             fields.remove("tool_calls");
         }
     }
-    let count = |place: &str| body.pointer(place).and_then(Value::as_u64).unwrap_or_default();
-    Ok(ToolReply {
-        input_tokens: reply.input_tokens.unwrap_or_default(),
-        cached_tokens: count("/usage/prompt_tokens_details/cached_tokens"),
-        cache_written_tokens: count("/usage/prompt_tokens_details/cache_write_tokens"),
-        reply,
-        turn,
-        calls,
-        hosted: Vec::new(),
-        is_paused: false,
-    })
+    Ok(ToolReply { reply, turn, calls, hosted: Vec::new(), is_paused: false })
 }
 
 /// The calls of a turn, each with an id: some servers forget it, and want it back all the same.

@@ -1,8 +1,11 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::dialect::Format;
+use crate::attachment::Attachment;
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,10 +13,31 @@ pub struct Question {
     pub model: String,
     pub system: Option<String>,
     pub turns: Vec<Turn>,
+    /// What the prompt has in common with those of other rows.
+    pub prefix: Option<Prefix>,
     pub temperature: Option<f64>,
     /// Maximum length of the response, in tokens.
     pub max_tokens: Option<u32>,
     pub output: Output,
+    /// Files that go with the first turn.
+    pub attachments: Arc<[Attachment]>,
+}
+
+/// The beginning of a prompt that other rows share, so that a server need not read it anew for each of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix {
+    /// How much of the first turn it is.
+    pub bytes: usize,
+    /// Names it: the same for all rows that share it.
+    pub key: String,
+}
+
+impl Prefix {
+    /// A first turn as what is shared and what is the row's own, if it has both.
+    pub(super) fn split<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let (shared, rest) = text.split_at_checked(self.bytes)?;
+        (!shared.trim().is_empty() && !rest.trim().is_empty()).then_some((shared, rest))
+    }
 }
 
 /// One message of the conversation.
@@ -60,9 +84,11 @@ impl Question {
             model: model.into(),
             system: None,
             turns: vec![Turn { speaker: Speaker::User, text: prompt.into() }],
+            prefix: None,
             temperature: None,
             max_tokens: None,
             output: Output::Text,
+            attachments: Arc::default(),
         }
     }
 
@@ -90,10 +116,11 @@ impl Question {
         Self { max_tokens: Some(self.max_tokens.map_or(ROOM_TOKENS, wider)), ..self.clone() }
     }
 
-    /// The length of all that is sent as text.
+    /// The length of all that is sent, files included.
     pub(super) fn bytes(&self) -> usize {
         let turns = self.turns.iter().map(|turn| turn.text.len()).sum::<usize>();
-        turns + self.system.as_ref().map_or(0, String::len)
+        let files = self.attachments.iter().map(|file| file.data.len()).sum::<usize>();
+        turns + files + self.system.as_ref().map_or(0, String::len)
     }
 
     /// The system message, with what a server must be told of the answer that is not told otherwise.

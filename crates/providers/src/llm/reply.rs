@@ -33,8 +33,12 @@ pub struct Reply {
     pub text: String,
     /// The model that answered, by its own name.
     pub model: Option<String>,
+    /// All tokens that were read, cached ones included.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
+    /// Of the input: what came from the server's cache, and what it put there.
+    pub cached_tokens: u64,
+    pub cache_written_tokens: u64,
     pub spent: Spent,
     /// Why the model stopped, in the server's word.
     pub finish: Option<String>,
@@ -54,6 +58,8 @@ impl Reply {
         let usage = Usage {
             input_tokens: self.input_tokens.unwrap_or_default(),
             output_tokens: self.output_tokens.unwrap_or_default(),
+            cached_tokens: self.cached_tokens,
+            cache_written_tokens: self.cache_written_tokens,
             ..Usage::NONE
         };
         let mut paid = self.spent;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::attachments::add_to_responses;
+use super::cache::OpenAiCache;
 use super::dialect::{Dialect, Format, LimitField, Sent, Wire};
 use super::openai;
 use super::question::Output;
@@ -20,12 +22,14 @@ pub(super) fn request(
     question: &ToolQuestion<'_>,
     dialect: Dialect,
 ) -> Result<(Request, Sent), Failure> {
-    let (body, sent) = body(question, dialect);
+    let (mut body, sent) = body(access, question, dialect);
+    add_to_responses(&mut body, &question.question.attachments);
     Ok((openai::post(access, "responses", Dialect::default())?.json(&body), sent))
 }
 
-fn body(question: &ToolQuestion<'_>, dialect: Dialect) -> (Value, Sent) {
+fn body(access: &Access, question: &ToolQuestion<'_>, dialect: Dialect) -> (Value, Sent) {
     let asked = &question.question;
+    let cache = OpenAiCache::of(access, asked, dialect);
     let temperature = asked.temperature.filter(|_| !dialect.without_temperature);
     let limit = asked.max_tokens.filter(|_| dialect.limit_field == LimitField::Usual);
     let limit = limit.map(|limit| (LIMIT, dialect.limit(limit)));
@@ -34,11 +38,15 @@ fn body(question: &ToolQuestion<'_>, dialect: Dialect) -> (Value, Sent) {
         limit,
         has_temperature: temperature.is_some(),
         has_format: format.is_some(),
+        has_cache: cache.is_some(),
         wire: Wire::OpenAi,
     };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(asked.model));
-    body.insert("input".to_owned(), input(question.entries).into());
+    body.insert("input".to_owned(), input(question.entries, cache).into());
+    if let Some(cache) = cache {
+        cache.add_to(&mut body, true);
+    }
     // Nothing is left with the vendor, so what it reasoned comes along.
     body.insert("store".to_owned(), json!(false));
     let mut include = vec!["reasoning.encrypted_content"];
@@ -47,12 +55,7 @@ fn body(question: &ToolQuestion<'_>, dialect: Dialect) -> (Value, Sent) {
     if let Some(system) = asked.system_text(dialect.format) {
         body.insert("instructions".to_owned(), json!(system));
     }
-    if let Some(temperature) = temperature {
-        body.insert("temperature".to_owned(), json!(temperature));
-    }
-    if let Some((field, limit)) = limit {
-        body.insert(field.to_owned(), json!(limit));
-    }
+    openai::insert_settings(&mut body, temperature, limit);
     if let Some(format) = format {
         body.insert("text".to_owned(), json!({"format": format}));
     }
@@ -86,11 +89,15 @@ fn format(output: &Output, format: Format) -> Option<Value> {
     }
 }
 
-fn input(entries: &[Entry]) -> Vec<Value> {
+fn input(entries: &[Entry], cache: Option<OpenAiCache<'_>>) -> Vec<Value> {
     let mut input = Vec::new();
-    for entry in entries {
+    for (place, entry) in entries.iter().enumerate() {
         match entry {
-            Entry::User(text) => input.push(json!({"role": "user", "content": text})),
+            Entry::User(text) => {
+                let cache = cache.filter(|_| place == 0);
+                let content = cache.map_or_else(|| json!(text), |cache| cache.content(text, "input_text"));
+                input.push(json!({"role": "user", "content": content}));
+            }
             Entry::Model(output) => input.extend(output.as_array().into_iter().flatten().cloned()),
             Entry::Results(results) => input.extend(results.iter().map(
                 |result| json!({"type": "function_call_output", "call_id": result.id, "output": result.text}),
@@ -151,6 +158,8 @@ pub(super) fn read(response: &Response) -> Result<ToolReply, Failure> {
         model: word(&body, "model"),
         input_tokens: count("/usage/input_tokens"),
         output_tokens: count("/usage/output_tokens"),
+        cached_tokens: count("/usage/input_tokens_details/cached_tokens").unwrap_or_default(),
+        cache_written_tokens: count("/usage/input_tokens_details/cache_write_tokens").unwrap_or_default(),
         spent: cost(&body, response),
         truncated: body.get("status").and_then(Value::as_str) == Some("incomplete"),
         finish: word(&body, "status"),
@@ -175,9 +184,6 @@ pub(super) fn read(response: &Response) -> Result<ToolReply, Failure> {
         })
         .collect();
     Ok(ToolReply {
-        input_tokens: reply.input_tokens.unwrap_or_default(),
-        cached_tokens: count("/usage/input_tokens_details/cached_tokens").unwrap_or_default(),
-        cache_written_tokens: count("/usage/input_tokens_details/cache_write_tokens").unwrap_or_default(),
         hosted: hosted(&output, &parts),
         is_paused: false,
         reply,

@@ -4,6 +4,8 @@ use rowmill_model::AnswerSchema;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::bounded_value::bounded_value;
+
 /// The JSON in a model's text, its digits kept; or what is wrong with it, in words a model understands.
 pub fn read_json(text: &str, schema: Option<&AnswerSchema>) -> Result<Box<RawValue>, Vec<String>> {
     let (raw, value) = parse(text).ok_or_else(|| vec!["It is not one JSON value.".to_owned()])?;
@@ -27,7 +29,7 @@ fn parse(text: &str) -> Option<(Box<RawValue>, Value)> {
     let between = |open: char, close: char| text.get(text.find(open)?..=text.rfind(close)?);
     [Some(text), unfenced(text), between('{', '}'), between('[', ']')].into_iter().flatten().find_map(
         |text| {
-            let value = serde_json::from_str::<Value>(text).ok()?;
+            let value = bounded_value(text.as_bytes()).ok()?;
             Some((serde_json::from_str::<Box<RawValue>>(text).ok()?, value))
         },
     )

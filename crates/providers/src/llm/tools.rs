@@ -128,11 +128,6 @@ pub struct ToolReply {
     pub hosted: Vec<HostedSearch>,
     /// Whether the provider wants the turn back to go on with it.
     pub is_paused: bool,
-    /// All tokens that were read, cached ones included.
-    pub input_tokens: u64,
-    /// Of these, those that came from the server's cache, and those that it put there.
-    pub cached_tokens: u64,
-    pub cache_written_tokens: u64,
 }
 
 /// How a call ended that was answered.

@@ -7,10 +7,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use rowmill_model::bounded_json::Refusal;
 use serde_json::Value;
 use url::Url;
 
+use super::file_body::FileBody;
 use super::network_policy::NetworkPolicy;
+use crate::bounded_value::bounded_value;
 use crate::failure::{Failure, FailureKind, Hints, words};
 use crate::redactor::{Redactor, Secret};
 
@@ -20,6 +23,8 @@ pub struct Request {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Bytes>,
+    /// Sent in place of a body.
+    pub(super) file: Option<FileBody>,
     pub(super) network_policy: NetworkPolicy,
     pub(super) redirects_max: u8,
     pub(super) bytes_max: usize,
@@ -40,6 +45,7 @@ impl Request {
             url,
             headers: HeaderMap::new(),
             body: None,
+            file: None,
             network_policy,
             redirects_max: 0,
             bytes_max: BYTES_MAX_DEFAULT,
@@ -90,6 +96,13 @@ impl Request {
         self.headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
         self.body = Some(body.into());
         self
+    }
+
+    /// Sends a file, read as it goes out.
+    pub fn file(mut self, content_type: &str, file: FileBody) -> Result<Self, Failure> {
+        self = self.header("content-type", content_type)?;
+        self.file = Some(file);
+        Ok(self)
     }
 
     #[must_use]
@@ -165,13 +178,17 @@ impl Response {
 
     /// The body as JSON, null if it is none. For answers whose every field is optional.
     pub(crate) fn json_lenient(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
+        bounded_value(&self.body).unwrap_or_default()
     }
 
     /// The body as JSON, which a successful answer must be.
     pub(crate) fn json(&self, who: &str) -> Result<Value, Failure> {
-        serde_json::from_slice(&self.body).map_err(|_| {
-            let words = format!("{who} responded with status {} and a body that is not JSON.", self.status);
+        bounded_value(&self.body).map_err(|refusal| {
+            let what = match refusal {
+                Refusal::NotJson(_) => "a body that is not JSON",
+                _ => "JSON of more values than are read",
+            };
+            let words = format!("{who} responded with status {} and {what}.", self.status);
             Failure::new(FailureKind::InvalidOutput, words)
         })
     }

@@ -6,6 +6,8 @@
 //! again on each hop.
 
 mod addresses;
+mod file_body;
+mod lines;
 mod message;
 mod network_policy;
 mod redirect;
@@ -23,6 +25,8 @@ use rowmill_clock::Clock;
 use url::{Host, Url};
 
 pub use addresses::AllowList;
+pub use file_body::FileBody;
+pub use lines::{Line, Lines};
 pub use message::{Request, Response};
 pub use network_policy::NetworkPolicy;
 use resolver::{BlockedAddress, GuardedResolver};
@@ -80,6 +84,30 @@ impl Client {
         answered.map_err(|failure| failure.redacted(&redactor))
     }
 
+    /// Makes a call whose answer is read line by line. An answer that is no success is read to its end.
+    pub async fn send_for_lines(
+        &self,
+        request: Request,
+        line_bytes_max: usize,
+        bytes_max: u64,
+    ) -> Result<Result<Lines, Response>, Failure> {
+        let redactor = Arc::new(Redactor::new(&request.secrets));
+        self.check(&request.url, request.network_policy)?;
+        let begun = async {
+            let answer = self.dispatch(&request).await?;
+            if answer.status().is_success() {
+                return Ok(Ok(Lines::new(answer, Arc::clone(&redactor), line_bytes_max, bytes_max)));
+            }
+            self.read(answer, &request, &redactor).await.map(Err)
+        };
+        let begun = tokio::time::timeout(request.deadline, begun).await;
+        let begun = begun.unwrap_or_else(|_| {
+            let words = format!("No response within {} s.", request.deadline.as_secs_f64());
+            Err(Failure::new(FailureKind::TimedOut, words))
+        });
+        begun.map_err(|failure: Failure| failure.redacted(&redactor))
+    }
+
     async fn follow(&self, mut request: Request, redactor: &Arc<Redactor>) -> Result<Response, Failure> {
         let mut hops_left = request.redirects_max;
         loop {
@@ -134,8 +162,12 @@ impl Client {
         let mut builder = client.request(request.method.clone(), request.url.clone());
         builder = builder.headers(request.headers.clone());
         let has_body = request.body.as_ref().is_some_and(|body| !body.is_empty());
-        match &request.body {
-            Some(body) if has_body => builder = builder.body(body.clone()),
+        match (&request.body, &request.file) {
+            (_, Some(file)) => {
+                builder =
+                    builder.header(CONTENT_LENGTH, file.length()).body(reqwest::Body::wrap(file.open()?));
+            }
+            (Some(body), None) if has_body => builder = builder.body(body.clone()),
             // The library leaves the length of nothing out, and some gateways then answer 411.
             _ if request.method != Method::GET => builder = builder.header(CONTENT_LENGTH, 0),
             _ => {}

@@ -57,6 +57,8 @@ async fn openai_is_asked_in_its_words() {
             model: Some("some-model-2026".to_owned()),
             input_tokens: Some(10),
             output_tokens: Some(20),
+            cached_tokens: 0,
+            cache_written_tokens: 0,
             spent: Spent::NOTHING,
             finish: Some("stop".to_owned()),
             truncated: false,

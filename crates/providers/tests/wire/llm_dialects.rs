@@ -5,7 +5,7 @@ use std::time::Duration;
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
 use rowmill_model::{ErrorCode, Spent, Usage};
 use rowmill_providers::Failure;
-use rowmill_providers::llm::{Adaptation, Answer as Told, Dialect, Output, Question, Reply, ask};
+use rowmill_providers::llm::{Adaptation, Answer as Told, Dialect, Output, Prefix, Question, Reply, ask};
 use serde_json::{Value, json};
 
 use crate::server::{self, Answer, Seen, Server, text};
@@ -232,6 +232,34 @@ async fn an_answer_without_text_was_paid_for() {
         let usage = Usage { input_tokens: 7, output_tokens: 5, ..Usage::NONE };
         assert_eq!(failure.spent, Spent { usage, ..Spent::NOTHING }, "{failure:?}");
     }
+}
+
+#[tokio::test]
+async fn what_rows_share_is_marked_and_what_was_cached_is_told() {
+    let prefix = Some(Prefix { bytes: "Rules. ".len(), key: "k1".to_owned() });
+    let shared = Question { prefix, ..Question::new("some-model", "Rules. Row") };
+    let usage = json!({"input_tokens": 7, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20, "output_tokens": 5});
+    let message = json!({"content": [{"type": "text", "text": "Ada"}], "usage": usage});
+    let good = || server::json(200, &message);
+    let told = |reply: &Reply| (reply.input_tokens, reply.cached_tokens, reply.cache_written_tokens);
+    let (reply, seen) = talk(Anthropic, &shared, vec![good()]).await;
+    assert_eq!(told(&reply.unwrap()), (Some(127), 100, 20));
+    let parts = json!([
+        {"type": "text", "text": "Rules. ", "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": "Row"},
+    ]);
+    assert_eq!(seen[0].json()["messages"][0]["content"], parts);
+    let refusal = refused("messages.0.content.0.cache_control: Extra inputs are not permitted");
+    let (reply, seen) = talk(Anthropic, &shared, vec![refusal, good()]).await;
+    assert_eq!(reply.unwrap().text, "Ada");
+    assert_eq!(seen[1].json()["messages"][0]["content"], "Rules. Row");
+    let details = json!({"cached_tokens": 100, "cache_write_tokens": 20});
+    let usage = json!({"prompt_tokens": 127, "prompt_tokens_details": details});
+    let answer = json!({"choices": [{"message": {"content": "Ada"}}], "usage": usage});
+    let (reply, seen) = talk(Openai, &shared, vec![server::json(200, &answer)]).await;
+    assert_eq!(told(&reply.unwrap()), (Some(127), 100, 20));
+    assert_eq!(seen[0].json().get("prompt_cache_key"), None, "only OpenAI itself knows it");
+    assert_eq!(seen[0].json()["messages"][0]["content"], "Rules. Row");
 }
 
 fn stream(events: &[Value], end: &str) -> Answer {

@@ -82,7 +82,8 @@ async fn chat() {
     let (reply, seen) = ask(ToolWire::Chat, &begun(), true, json(200, &body)).await;
     let reply = reply.unwrap();
     check_call(&reply, "c1");
-    assert_eq!((reply.input_tokens, reply.cached_tokens, reply.reply.output_tokens), (9, 5, Some(4)));
+    let told = &reply.reply;
+    assert_eq!((told.input_tokens, told.cached_tokens, told.output_tokens), (Some(9), 5, Some(4)));
     let sent = seen.json();
     assert_eq!(sent["tools"][0]["function"]["name"], "web_search");
     assert_eq!((sent.get("tool_choice"), sent.get("response_format")), (None, None));
@@ -137,7 +138,8 @@ async fn messages() {
     let (reply, seen) = ask(ToolWire::Messages, &begun(), true, json(200, &body)).await;
     let reply = reply.unwrap();
     check_call(&reply, "t1");
-    assert_eq!((reply.input_tokens, reply.cached_tokens, reply.cache_written_tokens), (10, 5, 3));
+    let told = &reply.reply;
+    assert_eq!((told.input_tokens, told.cached_tokens, told.cache_written_tokens), (Some(10), 5, 3));
     assert_eq!(seen.json()["tools"][0]["input_schema"]["type"], "object");
     let mut entries = conversation(&reply).to_vec();
     entries.push(Entry::User("Answer now.".to_owned()));
@@ -190,7 +192,7 @@ async fn responses() {
     let (reply, seen) = ask(ToolWire::Responses, &begun(), true, json(200, &body)).await;
     let reply = reply.unwrap();
     check_call(&reply, "c1");
-    assert_eq!((reply.input_tokens, reply.cached_tokens), (9, 5));
+    assert_eq!((reply.reply.input_tokens, reply.reply.cached_tokens), (Some(9), 5));
     let sent = seen.json();
     assert_eq!((seen.line().as_str(), &sent["store"]), ("POST /responses", &value!(false)));
     assert_eq!((&sent["tools"][0]["name"], &sent["max_output_tokens"]), (&value!("web_search"), &value!(50)));

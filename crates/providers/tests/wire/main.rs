@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod api;
+mod attachments;
 mod email;
 mod hostile;
 mod llm;

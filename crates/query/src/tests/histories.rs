@@ -8,7 +8,7 @@ use rowmill_model::cell::Meta;
 use rowmill_model::cell_status::{CellError, ErrorCode};
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
-use rowmill_model::{Deletion, ProjectId, Record, RowId, Spent};
+use rowmill_model::{Deletion, ProjectId, Record, RowId};
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{
     CellResult, CellWrite, Claim, Claimed, KeptInput, Lane, NewRow, NewRows, PageStart, ProjectSave, Rows,
@@ -17,6 +17,7 @@ use rowmill_store::{
 use uuid::Uuid;
 
 use super::made::{cell, create, expected, input, now, selection};
+use super::whole;
 use crate::cursor::Cursor;
 use crate::page::{PageOf, Start};
 use crate::query::Query;
@@ -203,7 +204,7 @@ impl World {
             2 => CellResult::Retry {
                 at_ms: self.now_ms + 500,
                 error: error(ErrorCode::RateLimited),
-                spent: Spent::NOTHING,
+                meta: Meta::new(),
             },
             3 => CellResult::Skipped(error(ErrorCode::MissingInput)),
             _ => CellResult::Failed(error(ErrorCode::ProviderError), Meta::new()),
@@ -245,6 +246,7 @@ impl World {
             assert_eq!(by_offset, expected, "query {place} by offset, {selection:?}");
             let by_cursor = pages(query, &project, selection, limit, false).await;
             assert_eq!(by_cursor, expected, "query {place} by cursor, {selection:?}");
+            whole::check(query, &project, &rows, selection, &expected).await;
         }
     }
 }

@@ -56,6 +56,7 @@ pub(super) fn project() -> Project {
         table,
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 1,
         updated_at_ms: 1,
     }

@@ -10,10 +10,14 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::made::{create, now, selection_of};
+use crate::cache_loader::CacheLoader;
+use crate::order_cache::name_of;
 use crate::page::{PageOf, Start};
-use crate::project_cache::{CacheLoader, ProjectCache};
+use crate::plan::Plan;
+use crate::project_cache::ProjectCache;
 use crate::query::Query;
 use crate::selection::Selection;
+use crate::waiting_columns::WantedColumns;
 
 async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -155,4 +159,50 @@ async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
     assert_eq!(first(&query, &now).await.unwrap(), 1_999);
     let (fresh, _) = on_another_node(&store);
     assert_eq!(first(&fresh, &now).await.unwrap(), 1_999);
+}
+
+fn sorted_by_a_without(text: &str) -> Selection {
+    let filters = json!([{ "columnId": "col_a", "operator": "notContains", "value": text }]);
+    selection_of(&filters, &json!([{ "columnId": "col_a", "direction": "asc" }]), None)
+}
+
+async fn ask(query: &Query, project: &StoredProject, selection: Selection) {
+    let of = PageOf { selection, start: Start::Offset(0), limit: 1, include_total: true, now: now() };
+    query.page(project, of).await.unwrap();
+}
+
+#[tokio::test]
+async fn as_many_orders_are_kept_as_fit() {
+    const ASKED: usize = 100;
+    let (store, project) = filled(2_000).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    let orders = || query.loader.cache.entry(project.project.id);
+    for number in 0..ASKED {
+        ask(&query, &project, sorted_by_a_without(&number.to_string())).await;
+    }
+    assert_eq!(orders().orders.len(), ASKED);
+    // Less memory, of which orders may take a quarter: the least recently used go.
+    query.loader.cache.set_bytes_max(400_000);
+    ask(&query, &project, sorted_by_a_without("new")).await;
+    let (kept, bytes) = (orders().orders.len(), orders().orders.bytes());
+    assert!(kept > 1 && kept < 20 && bytes <= 100_000, "{kept} orders of {bytes} bytes");
+    let (known, forgotten) = (sorted_by_a_without("99"), sorted_by_a_without("0"));
+    let is_kept = |selection: &Selection| orders().orders.get(&name_of(selection, project.version)).is_some();
+    assert!(is_kept(&known) && !is_kept(&forgotten));
+}
+
+#[tokio::test]
+async fn one_scan_reads_what_all_who_wait_need() {
+    let (store, project) = filled(2_000).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    let cached = query.loader.cache.entry(project.project.id);
+    let of_b = selection_of(&json!([]), &json!([{ "columnId": "col_b", "direction": "asc" }]), None);
+    let plan = Plan::compile(&of_b, &project.project.table);
+    let sorted = plan.keys.iter().map(|(name, _)| name.clone()).collect();
+    let other = cached.waiting.join(Arc::new(WantedColumns { names: plan.names(), sorted }));
+    first(&query, &project).await.unwrap();
+    let has_b = |name| cached.snapshot().ranks(name).is_some();
+    assert!(!plan.names().is_empty() && plan.names().iter().all(has_b));
+    drop(other);
+    assert_eq!(cached.waiting.together(), WantedColumns::default());
 }

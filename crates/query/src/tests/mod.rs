@@ -6,3 +6,4 @@ mod memory;
 mod operators;
 mod orders;
 mod walks;
+mod whole;

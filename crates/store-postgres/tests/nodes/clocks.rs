@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rowmill_clock::{Clock, SystemClock};
-use rowmill_model::{ProjectId, Spent};
+use rowmill_model::ProjectId;
+use rowmill_model::cell::Meta;
 use rowmill_store::{
     CellResult, Claim, Claimed, IdempotentRequest, Lane, NewRows, Settlement, Store as _, WorkerId,
 };
@@ -84,7 +85,7 @@ fn clocks_that_disagree_by_minutes_do_no_harm() {
         let cells = fast.claim(3, id, 30_000).await;
         let error =
             rowmill_model::CellError { code: rowmill_model::ErrorCode::TimedOut, message: String::new() };
-        let result = CellResult::Retry { at_ms: fast.now_ms() + 500, error, spent: Spent::NOTHING };
+        let result = CellResult::Retry { at_ms: fast.now_ms() + 500, error, meta: Meta::new() };
         let settlement = Settlement { ticket: cells[0].ticket, result };
         let worker = WorkerId(Uuid::from_u128(3));
         assert_eq!(fast.0.settle(worker, fast.now_ms(), vec![settlement]).await.unwrap(), [true]);

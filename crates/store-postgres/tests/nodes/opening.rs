@@ -11,7 +11,7 @@ use rowmill_test_postgres::client;
 use super::setup::{heard_by, on_a_database, open, project, rows, until};
 
 /// How many there are.
-const MIGRATIONS: u32 = 13;
+const MIGRATIONS: u32 = 16;
 
 #[test]
 fn nodes_that_start_at_once_migrate_once() {

@@ -53,6 +53,7 @@ pub(super) async fn project(store: &dyn Store, number: u128) -> ProjectId {
         table,
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: 1,
         updated_at_ms: 1,
     };

@@ -52,7 +52,7 @@ pub(super) fn project(connection: &Connection, id: ProjectId) -> Result<Option<C
         row_count: counters.row_count,
         next_position: counters.next_position,
         change_seq,
-        lookup_slots: lookups::slots(connection, head.num)?,
+        lookup_slots: lookups::whole_slots(connection, head.num)?,
         tally: read_tally(connection, head.num)?,
         ended_runs: ended_runs::read(connection, head.num, u64::MAX, u32::MAX)?,
     }))
@@ -69,7 +69,7 @@ pub(super) fn derived(connection: &Connection, id: ProjectId) -> Result<Derived>
     let live = "SELECT coalesce(sum(count), 0) FROM live WHERE project = ?1 AND level = ?2";
     Ok(Derived {
         live: [count(live, &0)?, count(live, &1)?, count(live, &2)?],
-        lookups: count("SELECT count(*) FROM lookups WHERE project = ?1 AND slot >= ?2", &0)?,
+        lookups: lookups::count(connection, num)?,
         ready: count("SELECT count(*) FROM ready WHERE project = ?1 AND slot >= ?2", &0)?,
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rowmill_model::plan::{
-    Ending, Phase, Pick, PlanChange, RowTransitions, StaleChange, block_of, place_of, position_of,
+    Ending, Phase, Pick, PlanChange, Rehearsal, RowTransitions, StaleChange, block_of, place_of, position_of,
 };
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
@@ -53,7 +53,28 @@ impl<V: Copy> RowChanges<V> {
             return Ok(Triggered::default());
         }
         self.set_stopped(false);
-        Ok(Triggered { rows: count, run: Some(self.run_number()) })
+        Ok(Triggered { rows: count, run: Some(self.run_number()), ..Triggered::default() })
+    }
+
+    /// What [`RowChanges::trigger`] would do, and what it would leave as it is. Nothing is changed.
+    pub fn rehearse(
+        &mut self,
+        positions: impl IntoIterator<Item = u64>,
+        pick: &Pick,
+        limit: u64,
+    ) -> Result<Triggered> {
+        let plan = Arc::clone(&self.plan);
+        let mut rehearsal = Rehearsal::new(&plan);
+        for position in positions {
+            if rehearsal.rows == limit {
+                break;
+            }
+            let (open, _) = self.open(block_of(position))?;
+            rehearsal.look(pick, &plan, &open.block, place_of(position));
+        }
+        let cells = rehearsal.cells(&plan);
+        let Rehearsal { rows, left, .. } = rehearsal;
+        Ok(Triggered { rows, run: None, left, cells })
     }
 
     /// Puts cells of these rows, whose blocks are loaded, back to what they were. `is_all`: the stop is about all rows.
@@ -140,7 +161,7 @@ impl<V: Copy> RowChanges<V> {
             let error = detail.trying.as_ref().and_then(|trying| trying.error.clone());
             let (_, tally) = self.open(block_of(position))?;
             if let Some(error) = error {
-                tally.put_off(error, at_ms);
+                tally.put_off(slot, error, at_ms);
             }
         }
         if let Some(outbox) = &mut self.outbox {

@@ -1,11 +1,13 @@
 //! What the cells that a transaction settles have used, by column and provider.
+//!
+//! A finder's searches are in a result's list `tried`, and what a research paid to whom is in `paid`.
 
 use std::collections::BTreeMap;
 
 use rowmill_model::cell::Meta;
 use rowmill_model::record::Slot;
 use rowmill_model::spending::day_of;
-use rowmill_model::{Amount, Project, Provider, Spent, Usage};
+use rowmill_model::{Amount, Paid, Project, Provider, Spent, Usage};
 use serde_json::Value;
 
 use crate::spending::LedgerEntry;
@@ -13,58 +15,71 @@ use crate::work::CellResult;
 
 /// What was used so far: by day, column and provider.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(BTreeMap<(i64, Slot, String), Spent>);
+pub(super) struct Ledger(BTreeMap<(i64, Slot, String), Line>);
+
+#[derive(Debug, Default)]
+struct Line {
+    spent: Spent,
+    tries: u64,
+}
 
 impl Ledger {
     pub(super) fn note(&mut self, project: &Project, slot: Slot, result: &CellResult, now_ms: i64) {
-        let spent = result.spent();
-        if spent == Spent::NOTHING {
-            return;
-        }
         let day = day_of(now_ms);
-        let mut add =
-            |provider: String, spent: Spent| *self.0.entry((day, slot, provider)).or_default() += spent;
-        let meta = match result {
-            CellResult::Value(_, meta) | CellResult::NoData(meta) | CellResult::Failed(_, meta) => Some(meta),
-            CellResult::Retry { .. } | CellResult::Later { .. } | CellResult::Skipped(_) => None,
-        };
-        let tried = meta.and_then(|meta| meta.get("tried")).and_then(Value::as_array);
-        if let Some(tried) = tried {
-            let mut rest = spent;
-            for (provider, part) in tried.iter().filter_map(Value::as_object).filter_map(search) {
-                rest = without(rest, part);
-                add(provider, part);
-            }
-            // The cell's own price may come from a list that knows the sum only.
-            if rest != Spent::NOTHING {
-                add(String::new(), rest);
-            }
-            return;
+        // A try counts once, however many were asked.
+        let mut attempts = result.spent().usage.attempts;
+        for Paid { provider, spent } in payments(result, || usual(project, slot)) {
+            let line = self.0.entry((day, slot, provider)).or_default();
+            line.spent += spent;
+            line.tries += std::mem::take(&mut attempts);
         }
-        let named = meta.and_then(|meta| meta.get("provider")).and_then(Value::as_str).map(str::to_owned);
-        add(named.unwrap_or_else(|| usual(project, slot)), spent);
     }
 
     pub(super) fn take(&mut self, project: &Project, person: &str) -> Vec<LedgerEntry> {
         let column = |slot: Slot| project.table.columns.iter().find(|column| column.slot == slot);
-        let entries = std::mem::take(&mut self.0).into_iter().filter_map(|((day, slot, provider), spent)| {
+        let entries = std::mem::take(&mut self.0).into_iter().filter_map(|((day, slot, provider), line)| {
             let column = column(slot)?.id.clone();
-            Some(LedgerEntry { day, column, provider, person: person.to_owned(), spent })
+            let Line { spent, tries } = line;
+            Some(LedgerEntry { day, column, provider, person: person.to_owned(), spent, tries })
         });
         entries.collect()
     }
 }
 
-/// One search of a waterfall.
-fn search(entry: &Meta) -> Option<(String, Spent)> {
-    let provider = entry.get("taskType")?.as_str()?.to_owned();
-    let is_asked = entry.get("outcome").and_then(Value::as_str) != Some("not_asked");
-    let spent = Spent::of(entry);
-    Some((provider, Spent { usage: Usage { attempts: u64::from(is_asked), ..Usage::NONE }, ..spent }))
-        .filter(|(_, spent)| *spent != Spent::NOTHING)
+/// What a result paid to whom; `usual` is whom its column asks, for results that do not say.
+pub fn payments(result: &CellResult, usual: impl FnOnce() -> String) -> Vec<Paid> {
+    let spent = result.spent();
+    if spent == Spent::NOTHING {
+        return Vec::new();
+    }
+    let of_meta = |name: &str| result.meta().and_then(|meta| meta.get(name));
+    let named = || of_meta("provider").and_then(Value::as_str).map(str::to_owned);
+    let tried = of_meta("tried").and_then(Value::as_array);
+    let mut parts: Vec<Paid> = match tried {
+        Some(tried) => tried.iter().filter_map(Value::as_object).filter_map(search).collect(),
+        None => result.meta().map(Paid::of).unwrap_or_default(),
+    };
+    if tried.is_none() && parts.is_empty() {
+        return vec![Paid { provider: named().unwrap_or_else(usual), spent }];
+    }
+    let rest = parts.iter().fold(spent, |rest, part| without(rest, part.spent));
+    // The cell's own price may come from a list that knows the sum only.
+    if rest != Spent::NOTHING {
+        let provider = if tried.is_some() { String::new() } else { named().unwrap_or_default() };
+        parts.push(Paid { provider, spent: rest });
+    }
+    parts
 }
 
-/// What is left of a sum of which a part is known. The attempt of the cell is its searches'.
+/// One search of a waterfall.
+fn search(entry: &Meta) -> Option<Paid> {
+    let provider = entry.get("taskType")?.as_str()?;
+    let is_asked = entry.get("outcome").and_then(Value::as_str) != Some("not_asked");
+    let spent = Spent { usage: Usage::NONE, ..Spent::of(entry) };
+    Some(Paid::new(provider, is_asked.into(), spent)).filter(|paid| paid.spent != Spent::NOTHING)
+}
+
+/// The money that is left of a sum of which a part is known. The attempt of the cell is its searches'.
 fn without(sum: Spent, part: Spent) -> Spent {
     let less = |sum: Option<Amount>, part: Option<Amount>| {
         let left = sum?.parts() - part.map_or(0, Amount::parts);

@@ -22,6 +22,7 @@ mod take;
 mod trash;
 mod write_set;
 
+pub use self::ledger::payments;
 pub use self::live::{LIVE_LEVEL_BITS, LiveDelta};
 pub use self::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match, writes_of};
 pub use self::outbox::{Subscribed, timestamp};

@@ -159,7 +159,7 @@ impl Outbox {
 
     pub(super) fn run_ended(&mut self, run: &EndedRun) {
         let EndedRun { number, started_at_ms, ended_at_ms, started_by, is_stopped, tally } = run;
-        let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
+        let RunTally { done, empty, failed, skipped, stopped, spent, failures: _, skips: _ } = tally;
         let (event, status) = if *is_stopped {
             (EventType::RunStopped, "stopped")
         } else {

@@ -59,6 +59,7 @@ pub(super) fn project(number: u128, team: u128) -> Project {
         table,
         trash: rowmill_model::Trash::default(),
         hooks: Vec::new(),
+        copying: None,
         created_at_ms: i64::try_from(number).unwrap(),
         updated_at_ms: i64::try_from(number).unwrap(),
     }

@@ -11,10 +11,15 @@
     reason = "this is test code: it fails by panicking"
 )]
 
+mod batches;
 mod guests;
 mod imports;
+mod kept_answers;
+mod ledger;
 mod make;
+mod matching;
 mod memory;
+mod observe;
 mod plain_map;
 mod processing;
 mod projects;
@@ -77,6 +82,7 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::a_match_updates_and_an_unchanged_row_stays,
     rows::an_ambiguous_match_writes_nothing,
     rows::the_match_follows_every_write,
+    matching::a_column_is_indexed_while_others_write,
     rows::cells_are_written_all_or_none,
     rows::deleting_counts_only_the_projects_own_rows,
     rows::every_change_to_rows_moves_the_sequence_on,
@@ -111,6 +117,7 @@ pub const CASES: &[(&str, Case)] = cases![
     processing::rows_play_by_themselves,
     processing::a_deleted_column_holds_nothing_up,
     processing::a_deleted_project_takes_the_work_along,
+    observe::projects_with_work_are_told,
     runs::a_run_that_is_over_is_kept,
     runs::a_run_says_who_started_it_and_how_it_ended,
     runs::runs_are_kept_newest_first_and_not_without_end,
@@ -133,10 +140,15 @@ pub const CASES: &[(&str, Case)] = cases![
     received::what_came_in_is_kept_and_listed,
     received::the_oldest_make_room,
     received::old_ones_are_swept,
+    kept_answers::an_answer_is_kept_for_its_time,
+    kept_answers::the_oldest_answers_go_first,
+    batches::a_batch_is_looked_after_by_one_node,
 ];
 
-/// Promises of the stores that put what happens to rows into the outbox, which [`MemoryStore`] does not.
+/// Promises of the stores that put what happens to rows into the outbox and the ledger, which [`MemoryStore`] does not.
 pub const OUTBOX_CASES: &[(&str, Case)] = cases![
     webhooks::what_happens_to_rows_is_put_into_the_outbox,
     webhooks::runs_and_their_cells_are_put_into_the_outbox,
+    ledger::what_was_paid_to_each_is_on_its_line,
+    ledger::old_lines_are_swept,
 ];

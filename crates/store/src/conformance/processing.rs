@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::plan::{Pick, RunTally};
+use rowmill_model::plan::{Causes, Pick, RunTally};
 use rowmill_model::record::Slot;
 use rowmill_model::{Amount, CellError, CellStatus, ErrorCode, ProjectId, Spent, Usage};
 use uuid::Uuid;
@@ -155,12 +155,12 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
     store.trigger(everything(id)).await.unwrap();
     let cells = claim(store, id, ANSWER, 5).await;
     let paid = |meta: serde_json::Value| meta.as_object().cloned().unwrap_or_default();
-    let priced = Spent::cost(Amount::told(0.5));
+    let priced = paid(serde_json::json!({"cost": 0.5}));
     let results = [
         CellResult::Value("1".into(), paid(serde_json::json!({"cost": 0.25}))),
         CellResult::NoData(paid(serde_json::json!({"credits": 2}))),
         CellResult::Failed(failure(ErrorCode::ProviderError), paid(serde_json::json!({"cost": "soon"}))),
-        CellResult::Retry { at_ms: 5_000, error: failure(ErrorCode::RateLimited), spent: priced },
+        CellResult::Retry { at_ms: 5_000, error: failure(ErrorCode::RateLimited), meta: priced },
     ];
     let results = cells.iter().zip(results);
     let results = results.map(|(cell, result)| Settlement { ticket: cell.ticket, result }).collect();
@@ -168,6 +168,10 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
     // Those whose answer is empty or an error are skipped.
     let second = claim(store, id, SECOND, 9).await;
     assert_eq!(second.len(), 1);
+    let (mut failures, mut skips) = (Causes::default(), Causes::default());
+    failures.count(ErrorCode::ProviderError);
+    skips.count(ErrorCode::MissingInput);
+    skips.count(ErrorCode::DependencyError);
     let told = RunTally {
         done: 1,
         empty: 1,
@@ -180,6 +184,8 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
             credits: Amount::told(2.0),
             usage: Usage { attempts: 4, ..Usage::NONE },
         },
+        failures,
+        skips,
     };
     assert_eq!(run().await, told);
     // The columns are changed meanwhile: all is counted anew, and the run goes on.
@@ -221,8 +227,7 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     let lane = Lane { project: id, slot: ANSWER };
     store.trigger(everything(id)).await.unwrap();
     let ticket = claim(store, id, ANSWER, 9).await[0].ticket;
-    let retry =
-        CellResult::Retry { at_ms: 5_000, error: failure(ErrorCode::RateLimited), spent: Spent::NOTHING };
+    let retry = CellResult::Retry { at_ms: 5_000, error: failure(ErrorCode::RateLimited), meta: Meta::new() };
     settle(store, vec![Settlement { ticket, result: retry }]).await;
     let row = store.row(id, row_id(1)).await.unwrap().unwrap();
     let state = row.states.get(ANSWER).unwrap();
@@ -250,8 +255,7 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     // A run that is stopped has no tries any more when the next one begins.
     store.trigger(everything(id)).await.unwrap();
     let ticket = claim_as(store, WORKER, lane, 9, 6_000).await[0].ticket;
-    let retry =
-        CellResult::Retry { at_ms: 7_000, error: failure(ErrorCode::RateLimited), spent: Spent::NOTHING };
+    let retry = CellResult::Retry { at_ms: 7_000, error: failure(ErrorCode::RateLimited), meta: Meta::new() };
     settle(store, vec![Settlement { ticket, result: retry }]).await;
     store.stop(stop_all(id)).await.unwrap();
     store.trigger(everything(id)).await.unwrap();
@@ -276,7 +280,7 @@ pub(super) async fn a_time_that_a_wrong_clock_wrote_is_not_waited_for(store: &dy
     store.trigger(everything(id)).await.unwrap();
     let jumped_ms = 10_000_000_000;
     let retry =
-        |at_ms| CellResult::Retry { at_ms, error: failure(ErrorCode::RateLimited), spent: Spent::NOTHING };
+        |at_ms| CellResult::Retry { at_ms, error: failure(ErrorCode::RateLimited), meta: Meta::new() };
     let claimed = claim(store, id, ANSWER, 9).await;
     let results = claimed.iter().zip([jumped_ms, 1_000_000]);
     let results = results.map(|(cell, at_ms)| Settlement { ticket: cell.ticket, result: retry(at_ms) });

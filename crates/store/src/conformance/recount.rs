@@ -7,7 +7,7 @@ use rowmill_model::cell::Meta;
 use rowmill_model::column::DataShape;
 use rowmill_model::plan::{ColumnTally, Pick, RowTally};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, CellStatus, ErrorCode, ProjectId, Spent};
+use rowmill_model::{CellError, CellStatus, ErrorCode, ProjectId};
 use uuid::Uuid;
 
 use super::make::{
@@ -179,7 +179,7 @@ impl World {
         let error = CellError { code: ErrorCode::TimedOut, message: "Too slow.".to_owned() };
         let result = match kind {
             0 => CellResult::NoData(Meta::new()),
-            1 => CellResult::Retry { at_ms: self.now_ms + 500, error, spent: Spent::NOTHING },
+            1 => CellResult::Retry { at_ms: self.now_ms + 500, error, meta: Meta::new() },
             2 => CellResult::Failed(error, Meta::new()),
             digit => CellResult::Value(digit.to_string().into(), Meta::new()),
         };

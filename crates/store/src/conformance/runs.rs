@@ -1,8 +1,10 @@
 //! Runs have numbers, and those that are over are kept for a while.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::plan::{EndedRun, Pick, StartedBy};
+use rowmill_model::plan::{EndedRun, LeftCells, Pick, StartedBy};
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId};
 use uuid::Uuid;
@@ -49,18 +51,29 @@ pub(super) async fn a_run_that_is_over_is_kept(store: &dyn Store) {
     insert(store, id, numbered(1, 3)).await;
     let everything = Trigger { rows: Rows::All, pick: Pick::default(), ..row(0, 5, id) };
     let dry = Trigger { dry_run: true, ..everything.clone() };
-    assert_eq!(store.start_run(dry, key("a")).await.unwrap(), Triggered { rows: 3, run: None });
-    assert_eq!(store.start_run(everything, key("a")).await.unwrap(), Triggered { rows: 3, run: Some(1) });
+    let queued = |rows, run| Triggered { rows, run, ..Triggered::default() };
+    let cells = BTreeMap::from([(ANSWER, 3), (SECOND, 3)]);
+    let rehearsed = store.start_run(dry.clone(), key("a")).await.unwrap();
+    assert_eq!(rehearsed, Triggered { cells, ..queued(3, None) });
+    let first = store.start_run(Trigger { limit: Some(1), ..dry.clone() }, key("a")).await.unwrap();
+    assert_eq!((first.rows, first.cells), (1, BTreeMap::from([(ANSWER, 1), (SECOND, 1)])));
+    assert_eq!(store.start_run(everything, key("a")).await.unwrap(), queued(3, Some(1)));
+    let left = LeftCells { pending: 6, ..LeftCells::default() };
+    let nothing = store.start_run(dry.clone(), key("a")).await.unwrap();
+    assert_eq!(nothing, Triggered { left, ..Triggered::default() }, "all of it runs already");
     let status = store.processing_status(id).await.unwrap().unwrap();
     assert_eq!(status.tally.running(), Some((5, Some(&key("a")))));
     assert!(ended(store, id).await.is_empty(), "it goes on");
     // Whoever triggers meanwhile joins it; what has nothing to do is in no run.
     assert_eq!(store.start_run(row(0, 6, id), key("b")).await.unwrap(), Triggered::default());
     assert_eq!(finish(store, id, ANSWER, 7).await, 3);
-    assert_eq!(store.start_run(row(0, 8, id), key("b")).await.unwrap(), Triggered { rows: 1, run: Some(1) });
+    assert_eq!(store.start_run(row(0, 8, id), key("b")).await.unwrap(), queued(1, Some(1)));
     assert_eq!(finish(store, id, ANSWER, 9).await, 1);
     assert!(ended(store, id).await.is_empty(), "another column goes on");
     assert_eq!(finish(store, id, SECOND, 10).await, 3);
+    let left = LeftCells { done: 6, ..LeftCells::default() };
+    let nothing = store.start_run(dry, key("a")).await.unwrap();
+    assert_eq!(nothing, Triggered { left, ..Triggered::default() }, "all of it is done");
     let runs = ended(store, id).await;
     assert_eq!(runs.len(), 1);
     let run = &runs[0];

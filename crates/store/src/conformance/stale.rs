@@ -167,7 +167,7 @@ pub(super) async fn cells_that_wait_say_since_when_and_what_for(store: &dyn Stor
         code: rowmill_model::ErrorCode::ProviderError,
         message: "Gone.".to_owned(),
     };
-    let later = |at_ms, error| CellResult::Later { at_ms, error };
+    let later = |at_ms, error| CellResult::Later { at_ms, error, meta: Meta::new() };
     let put_off = [later(20, Some(error.clone())), later(30, None)];
     let results = cells.iter().zip(put_off);
     let results = results.map(|(cell, result)| Settlement { ticket: cell.ticket, result }).collect();

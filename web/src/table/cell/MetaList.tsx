@@ -1,6 +1,6 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import type { Json } from '../../api/types';
-import { formatNumber, formatDollars, formatMilliseconds } from '../../ui/format';
+import { formatCost, formatDollars, formatMilliseconds, formatNumber, pluralize } from '../../ui/format';
 import type { TriedEntry } from './outcomes';
 import { ResearchSteps, Sources } from './ResearchSteps';
 import type { ResearchStep, Source } from './researchStep';
@@ -28,13 +28,19 @@ const LABELS: Record<string, string> = {
   calls: 'Calls',
   adapted: 'Not supported',
   fallbackFrom: 'Fallback for',
+  costNote: 'About the cost',
+  paid: 'Paid to',
 };
 
 /** Metadata of a value: provider, cost, time and so on. */
 export function MetaList({ meta }: { meta: Record<string, Json> }) {
-  const { tried, fallbackFrom, steps, sources, ...rest } = meta;
-  const facts = { ...rest, ...(fallbackFrom && { fallbackFrom: firstChoice(fallbackFrom) }) };
+  const { tried, fallbackFrom, steps, sources, paid, ...rest } = meta;
   const providerName = useProviderName();
+  const facts = {
+    ...rest,
+    ...(Array.isArray(paid) && { paid: paidTo(paid as unknown as Paid[], providerName) }),
+    ...(fallbackFrom && { fallbackFrom: firstChoice(fallbackFrom) }),
+  };
   return (
     <>
       <Table verticalSpacing={4} horizontalSpacing={0} withRowBorders={false} fz="sm">
@@ -54,6 +60,24 @@ export function MetaList({ meta }: { meta: Record<string, Json> }) {
       {Array.isArray(steps) && steps.length > 0 && <ResearchSteps steps={steps as unknown as ResearchStep[]} />}
     </>
   );
+}
+
+/** What one provider was paid for a cell. */
+interface Paid {
+  provider: string;
+  calls: number;
+  cost?: number;
+  listCost?: number;
+  credits?: number;
+}
+
+/** Who was paid what: `OpenAI (3 calls, $0.02), Tavily (1 call, 1 credit)`. */
+function paidTo(paid: Paid[], providerName: (id: string) => string): string {
+  const entry = (one: Paid) => {
+    const took = [pluralize(one.calls, 'call'), formatCost(one)].filter(Boolean).join(', ');
+    return `${providerName(one.provider)} (${took})`;
+  };
+  return paid.map(entry).join(', ');
 }
 
 /** The model that failed before the fallback was asked, and why. */

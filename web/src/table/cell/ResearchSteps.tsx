@@ -51,6 +51,7 @@ function StepFacts({ step }: { step: ResearchStep }) {
     step.characters !== undefined && `${formatNumber(step.characters)} characters`,
     step.inputTokens !== undefined && `${formatNumber(step.inputTokens)} tokens in, ${formatNumber(step.outputTokens ?? 0)} out`,
     formatCost(step),
+    step.unpriced && 'no price known',
     step.milliseconds !== undefined && formatMilliseconds(step.milliseconds),
     step.cached && 'from this run',
   ].filter(Boolean);

@@ -11,7 +11,10 @@ export interface ResearchStep {
   type: 'model' | 'search' | 'page';
   milliseconds?: number;
   cost?: number;
+  listCost?: number;
   credits?: number;
+  /** Whether the price of some of it is not known. */
+  unpriced?: boolean;
   inputTokens?: number;
   outputTokens?: number;
   /** Calls that the model asked for. */

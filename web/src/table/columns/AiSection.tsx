@@ -7,7 +7,10 @@ import type { Provider } from '../../api/types';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
+import { AttachmentsField } from './AttachmentsField';
+import { ComparePrompts } from './ComparePrompts';
 import { FallbackFields } from './FallbackFields';
+import { ProcessingField } from './ProcessingField';
 import { ResearchFields } from './ResearchFields';
 import { SchemaEditor } from './SchemaEditor';
 import type { SectionProps } from './sectionProps';
@@ -15,7 +18,7 @@ import type { SectionProps } from './sectionProps';
 type AiConfig = NonNullable<SectionProps['draft']['aiConfig']>;
 
 /** Settings of an AI column. */
-export function AiSection({ draft, columns, onChange }: SectionProps) {
+export function AiSection({ table, draft, columns, column, onChange }: SectionProps) {
   const providers = useQuery(providersQuery);
   const errors = useFieldErrors();
   const config: AiConfig = draft.aiConfig ?? {};
@@ -44,6 +47,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
         columns={columns}
         onChange={(prompt) => change({ prompt })}
       />
+      <AttachmentsField attachments={config.attachments ?? []} columns={columns} onChange={(attachments) => change({ attachments })} />
       {draft.templateId !== 'ai-text' && (
         <SchemaEditor value={config.outputSchema ?? undefined} onChange={(outputSchema) => change({ outputSchema })} />
       )}
@@ -67,7 +71,11 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
           onChange={(event) => change({ model: event.currentTarget.value || null })}
         />
       </Group>
+      {draft.templateId !== 'ai-research' && (
+        <ProcessingField processing={config.processing ?? 'realtime'} onChange={(processing) => change({ processing })} />
+      )}
       <ModelOptions config={config} columns={columns} models={models} onChange={change} />
+      <ComparePrompts table={table} draft={draft} columns={columns} columnId={column?.id} models={models} onUse={(aiConfig) => onChange({ aiConfig })} />
     </Stack>
   );
 }

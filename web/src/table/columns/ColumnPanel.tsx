@@ -9,6 +9,7 @@ import type { TemplateId } from '../model/templates';
 import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
 import { AdvancedSection } from './AdvancedSection';
+import { ColumnHelp } from './ColumnHelp';
 import { ConflictDialog } from './ConflictDialog';
 import { DependencySection } from './DependencySection';
 import { FormatSection } from './FormatSection';
@@ -72,6 +73,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
             onChange={(event) => change({ header: event.currentTarget.value })}
           />
           <SaveResult table={table} form={form} />
+          <ColumnHelp templateId={draft.templateId} />
           {column && !form.isChanged && isProcessed(column) && <StaleNote table={table} column={column} />}
           <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
           {!column?.trigger && <FormatSection table={table} draft={draft} columns={others} column={column} onChange={change} />}

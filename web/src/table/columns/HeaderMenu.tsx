@@ -11,6 +11,7 @@ import classes from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
 import { notifyError } from '../../ui/notify';
 import type { Table } from '../state/useTable';
+import { SummarySubmenu } from '../summaries/SummaryItems';
 import { toggleCount } from '../views/headerFilters';
 import { openFilters } from '../views/openFilters';
 import { DeletionImpact } from './DeletionImpact';
@@ -58,6 +59,10 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           {!isInput && <TypeItems table={table} column={column} actions={actions} />}
           {isProcessed(column) && <RunItems projectId={table.project.id} columnId={column.id} onRun={run} />}
           <SortAndFilterItems table={table} column={column} />
+          <Menu.Item leftSection={<Icon name="group" />} onClick={() => actions.group(column.id)}>
+            Group by this column
+          </Menu.Item>
+          <SummarySubmenu table={table} column={column} />
           <Menu.Divider />
           <FreezeItem table={table} columnId={column.id} />
           <Menu.Item leftSection={<Icon name="eyeOff" />} onClick={() => actions.hide(column.id)}>

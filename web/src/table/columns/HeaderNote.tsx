@@ -1,6 +1,7 @@
 import { Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { readSpendingUsage } from '../../api/operations';
 import { statusQuery } from '../../api/queries';
 import { type Column, isProcessed } from '../../api/types';
 import { formatCost } from '../../ui/format';
@@ -43,12 +44,18 @@ function Counts({ table, column }: { table: Table; column: Column }) {
   const { data: status } = useQuery(statusQuery(table.project.id));
   const counts = status?.columns[column.id];
   const cost = status?.run && formatCost(status.run);
+  const spent = useSpent(table.project.id, column.id);
   return (
     <>
       <Text size="sm" fw={600}>
         {column.header}
       </Text>
       <Text size="sm">{counts ? countsText(counts) : 'Loading'}</Text>
+      {spent && (
+        <Text size="xs" c="dimmed" mt={4}>
+          This column in 30 days: {spent}
+        </Text>
+      )}
       {cost && (
         <Text size="xs" c="dimmed" mt={4}>
           {status?.processing ? `This run so far: ${cost}` : `Last run: ${cost}`}
@@ -57,4 +64,17 @@ function Counts({ table, column }: { table: Table; column: Column }) {
       )}
     </>
   );
+}
+
+const SPENT_MILLISECONDS = 10_000;
+
+/** What a column has cost in the last 30 days. Empty if nobody was paid. */
+function useSpent(projectId: string, columnId: string): string {
+  const usage = useQuery({
+    queryKey: ['spendingUsage', 'column', projectId],
+    queryFn: () => readSpendingUsage('column', projectId),
+    staleTime: SPENT_MILLISECONDS,
+  });
+  const line = usage.data?.lines.find((candidate) => candidate.columnId === columnId);
+  return line ? formatCost({ cost: line.usd, credits: line.credits }) : '';
 }

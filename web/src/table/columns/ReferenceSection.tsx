@@ -1,6 +1,7 @@
 import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { JsonTree } from '../cell/JsonTree';
+import { missingPart } from '../cell/missingPart';
 import { isJson } from '../model/values';
 import { useSampleRow } from './sampleRow';
 import type { SectionProps } from './sectionProps';
@@ -11,6 +12,7 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
   const errors = useFieldErrors();
   const config = draft.referenceConfig ?? { columnId: '', path: '' };
   const source = sample.row?.cells[config.columnId]?.value ?? null;
+  const missing = missingPart(source, config.path);
   const change = (part: Partial<typeof config>) => onChange({ referenceConfig: { ...config, ...part } });
   return (
     <Stack gap="md">
@@ -45,6 +47,11 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
           />
           {isJson(source) ? (
             <>
+              {missing && (
+                <Text size="sm" c="orange" role="status">
+                  {missing}
+                </Text>
+              )}
               <Text size="sm">Click the part to keep:</Text>
               <JsonTree value={source} chosen={config.path} onChoose={(path) => change({ path })} />
             </>

@@ -105,7 +105,7 @@ function LimitFields({ research, change }: LimitProps) {
           <Group grow align="flex-start">
             <NumberInput
               label="Cost"
-              description="As far as providers tell it."
+              description="As providers tell it, else by your prices and the price list."
               prefix="$"
               min={0}
               placeholder="No limit"

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { errorMessage } from '../../api/error';
 import { tryColumn } from '../../api/operations';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
@@ -88,6 +89,7 @@ function useTry({ table, draft, columnId, rowId }: Pick<Props, 'table' | 'draft'
     mutationFn: async (dryRun: boolean) => {
       const startedAt = performance.now();
       const tried = await tryColumn(table.project.id, { rowId, column: toBody(draft), columnId, dryRun });
+      if (!dryRun) tickFirstStep('try');
       const appliedFixes = tried.appliedFixes.map((fix) => withHeaders(fix, table.columns));
       return { ...tried, appliedFixes, milliseconds: performance.now() - startedAt };
     },

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorMessage } from '../../api/error';
 import { tryColumn } from '../../api/operations';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { displayOf, drawnLine } from '../display/display';
 import { errorAdvice, isEmptyResult, shortMessage } from '../model/cellStatus';
 import type { Table } from '../state/useTable';
@@ -48,6 +49,7 @@ export function useTryRows({ table, draft, columnId, number }: Options) {
       const sample = await table.store.rowsBetween(number - 1, number - 1 + TRIED_ROWS);
       setRows(sample.map((row, place) => ({ number: number + place, name: nameOf(row, table.columns), state: 'running', text: '', note: '' })));
       const body = toBody(draft);
+      tickFirstStep('try');
       await Promise.all(
         sample.map(async (row, place) => {
           const part = await tryOne(table.project.id, { rowId: row.id, column: body, columnId, dryRun: false });

@@ -18,6 +18,8 @@ export interface ColumnActions {
   /** Puts a column at a place among all columns. */
   reorder: (columnId: string, order: number) => void;
   open: (columnId: string) => void;
+  /** Shows how many rows have each value. */
+  group: (columnId: string) => void;
   rename: (columnId: string, header: string) => Promise<void>;
   /** Null takes the type away. */
   setFormat: (columnId: string, format: Format | null) => Promise<void>;
@@ -52,6 +54,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
 
   return {
     open: (columnId) => open({ kind: 'column', columnId }),
+    group: (columnId) => open({ kind: 'groups', columnId }),
     rename: (columnId, header) => patch(columnId, { header }),
     setFormat: async (columnId, format) => {
       await patch(columnId, { format: wholeFormat(format) });

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import { projectQuery } from '../../api/queries';
 import type { ColumnCreate, ColumnPatch } from '../../api/types';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { wholeFormat } from '../formats/wholeFormat';
 import { type ColumnDraft, draftOf, toBody } from './draft';
 
@@ -37,6 +38,7 @@ export function useSaveColumn(projectId: string, columnId: string | undefined) {
   return useMutation({
     mutationFn: async ({ draft, tag }: StoredColumn): Promise<SavedColumn> => {
       const { column, appliedFixes } = await send(toBody(draft), tag);
+      if (columnId === undefined) tickFirstStep('column');
       await queryClient.invalidateQueries({ queryKey });
       const now = queryClient.getQueryData(queryKey)?.columns.find(({ id }) => id === column.id);
       return { columnId: column.id, appliedFixes, stored: now ? draftOf(now) : draft };

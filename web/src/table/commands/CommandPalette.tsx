@@ -9,7 +9,7 @@ import classes from './Commands.module.css';
 import { keyNames } from './keyNames';
 import { type CommandContext, tableCommands } from './tableCommands';
 
-interface Props extends Pick<CommandContext, 'table' | 'onPanel' | 'onSelect' | 'onImport' | 'onHelp'> {
+interface Props extends Pick<CommandContext, 'table' | 'onPanel' | 'onSelect' | 'onImport' | 'onFind' | 'onHelp'> {
   onClose: () => void;
 }
 
@@ -116,7 +116,7 @@ function CommandList({ shown, active, isGrouped, onRun }: ListProps) {
   );
 }
 
-function useCommands(context: Pick<CommandContext, 'table' | 'onPanel' | 'onSelect' | 'onImport' | 'onHelp'>): Command[] {
+function useCommands(context: Pick<CommandContext, 'table' | 'onPanel' | 'onSelect' | 'onImport' | 'onFind' | 'onHelp'>): Command[] {
   const { data: projects = [] } = useQuery(projectsQuery);
   const [, onNavigate] = useLocation();
   const { setColorScheme } = useMantineColorScheme();

@@ -6,7 +6,7 @@ import { keyNames } from './keyNames';
 const KEYS: Record<string, [keys: string, does: string][]> = {
   'Find your way': [
     ['Ctrl + K', 'Find a command'],
-    ['Ctrl + F', 'Search all cells'],
+    ['Ctrl + F', 'Find in cells; Enter for the next one'],
     ['Arrow keys', 'Move'],
     ['Shift + Arrow keys', 'Select more cells'],
     ['Shift + F10', 'Open the menu of a cell'],

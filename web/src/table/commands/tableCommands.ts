@@ -1,5 +1,6 @@
 import type { ProjectItem } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { cellSelection } from '../grid/selection';
 import { ROW_HEIGHT_LABELS, ROW_HEIGHTS, type RowHeight } from '../grid/rowHeights';
 import type { Selection } from '../grid/selection';
@@ -20,6 +21,7 @@ export interface CommandContext {
   onPanel: (target: PanelTarget) => void;
   onSelect: (selection: Selection) => void;
   onImport: () => void;
+  onFind: () => void;
   onHelp: () => void;
   onNavigate: (path: string) => void;
   /** The theme that is not shown now. */
@@ -47,22 +49,26 @@ function runCommands({ table, onPanel }: CommandContext): Command[] {
     run('Run all rows', {}),
     run('Run first 10 rows', { ...runBody(query), limit: 10 }, 'try test'),
     run('Run failed cells', { statuses: ['error'] }, 'retry errors again'),
+    run('Run out-of-date cells', { statuses: ['completed'] }, 'stale outdated refresh'),
+    { label: 'Choose what to run', group: 'Run', icon: 'play', words: 'estimate cost price rows', run: () => runs.choose(runBody(query)) },
     ...processed.map((column) => run(`Run column “${column.header}”`, { columnIds: [column.id] })),
     run('Rerun all cells', { force: true }, 'again force'),
     past,
   ];
 }
 
-function tableTools({ table, onPanel, onImport }: CommandContext): Command[] {
+function tableTools({ table, onPanel, onImport, onFind }: CommandContext): Command[] {
   const { editor, setRowHeight } = table;
   const group = 'Table';
   return [
-    { label: 'Search all cells', group, icon: 'search', words: 'find', keys: 'Ctrl + F', run: () => document.getElementById('table-search')?.focus() },
+    { label: 'Find in cells', group, icon: 'search', words: 'next previous', keys: 'Ctrl + F', run: onFind },
+    { label: 'Search all cells', group, icon: 'search', words: 'find rows filter', run: () => document.getElementById('table-search')?.focus() },
     { label: 'Filter rows', group, icon: 'filter', words: 'where condition', run: () => openTool('filter') },
     { label: 'Sort rows', group, icon: 'sort', words: 'order', run: () => openTool('sort') },
+    { label: 'Group rows', group, icon: 'group', words: 'count total pivot values', run: () => onPanel({ kind: 'groups' }) },
     { label: 'Import a file', group, icon: 'upload', words: 'csv upload jsonl', run: onImport },
     ...exportChoices(table).map(({ label, part, url }): Command => {
-      return { label: `Export ${part} as ${label}`, group, icon: 'download', words: 'download save', run: () => download(url) };
+      return { label: `Export ${part} as ${label}`, group, icon: 'download', words: 'download save', run: () => (tickFirstStep('export'), download(url)) };
     }),
     ...(editor.canUndo ? [{ label: 'Undo', group, icon: 'undo', keys: 'Ctrl + Z', run: () => void editor.undo() } as const] : []),
     ...(editor.canRedo ? [{ label: 'Redo', group, icon: 'redo', keys: 'Ctrl + Shift + Z', run: () => void editor.redo() } as const] : []),

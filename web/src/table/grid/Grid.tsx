@@ -6,6 +6,7 @@ import { useMemo, useRef } from 'react';
 import { cellRenderer } from './cellRenderer';
 import { headerDrawer } from './drawHeader';
 import classes from './Grid.module.css';
+import { GridFooter } from './GridFooter';
 import { gridKeys } from './gridKeys';
 import { CELL_COLORS, GRID_THEMES } from './gridTheme';
 import type { GridProps } from './gridTypes';
@@ -74,32 +75,37 @@ export function Grid(props: GridProps) {
 
   return (
     <div ref={frame.ref} className={classes.frame}>
-      <DataEditorCore
-        {...OPTIONS}
-        {...selection.handlers}
-        {...editing}
-        {...keys}
-        {...pointer}
-        ref={editor}
-        className={classes.grid}
-        theme={GRID_THEMES[scheme]}
-        columns={gridColumns}
-        rowMarkers={rowMarkers}
-        rowHeight={ROW_HEIGHTS[props.rowHeight]}
-        freezeColumns={freezeColumns}
-        rows={(store.total ?? SKELETON_ROWS) + (props.canAddRows ? 1 : 0)}
-        getCellContent={getCellContent}
-        customRenderers={customRenderers}
-        drawHeader={drawHeader}
-        onVisibleRegionChanged={(range) => {
-          firstVisibleColumn.current = range.x;
-          store.setVisibleRange(range.y, range.y + range.height);
-        }}
-        onColumnMoved={props.onColumnMoved}
-        onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
-        onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
-        rightElement={props.rightElement?.(hasRoom)}
-      />
+      <div className={classes.body}>
+        <DataEditorCore
+          {...OPTIONS}
+          {...selection.handlers}
+          {...editing}
+          {...keys}
+          {...pointer}
+          ref={editor}
+          className={classes.grid}
+          theme={GRID_THEMES[scheme]}
+          columns={gridColumns}
+          rowMarkers={rowMarkers}
+          rowHeight={ROW_HEIGHTS[props.rowHeight]}
+          freezeColumns={freezeColumns}
+          rows={(store.total ?? SKELETON_ROWS) + (props.canAddRows ? 1 : 0)}
+          getCellContent={getCellContent}
+          customRenderers={customRenderers}
+          drawHeader={drawHeader}
+          onVisibleRegionChanged={(range) => {
+            firstVisibleColumn.current = range.x;
+            store.setVisibleRange(range.y, range.y + range.height);
+          }}
+          onColumnMoved={props.onColumnMoved}
+          onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
+          onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
+          rightElement={props.rightElement?.(hasRoom)}
+        />
+      </div>
+      {props.footer && (
+        <GridFooter columns={gridColumns} freezeColumns={freezeColumns} markersWidth={rowMarkers.width} render={props.footer} />
+      )}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { Theme } from '@glideapps/glide-data-grid';
+import { TYPEFACE } from '../../ui/typeface';
 
 export interface ChipColor {
   background: string;
@@ -64,10 +65,8 @@ export const CELL_COLORS: Record<Scheme, CellColors> = {
   },
 };
 
-const FONT = 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
-
 const COMMON: Partial<Theme> = {
-  fontFamily: FONT,
+  fontFamily: TYPEFACE,
   baseFontStyle: '13px',
   headerFontStyle: '600 13px',
   markerFontStyle: '11px',

@@ -67,6 +67,8 @@ export interface GridProps {
   onHeaderPart: (columnId: string, part: HeaderPartKind) => void;
   onHeaderMenu: (columnId: string, bounds: Rectangle) => void;
   onCellMenu: (place: CellPlace, x: number, y: number) => void;
+  /** What stands below each column; undefined for no such row. */
+  footer?: (columnId: string) => ReactNode;
   /** Drawn after the last column, and at the right edge if there is no room there. */
   rightElement?: (hasRoom: boolean) => ReactNode;
   ref?: Ref<GridHandle>;

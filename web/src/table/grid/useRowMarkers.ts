@@ -1,8 +1,13 @@
-import type { DataEditorCoreProps } from '@glideapps/glide-data-grid';
 import { useMemo, useRef } from 'react';
 
+interface RowMarkers {
+  kind: 'both';
+  checkboxStyle: 'square';
+  width: number;
+}
+
 /** The row numbers. Their width stays the same while rows are loaded, so that the columns do not jump. */
-export function useRowMarkers(total: number | undefined): NonNullable<DataEditorCoreProps['rowMarkers']> {
+export function useRowMarkers(total: number | undefined): RowMarkers {
   const last = useRef(0);
   if (total !== undefined) last.current = total;
   const width = markerWidth(last.current);

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import { projectQuery, providersQuery } from '../../api/queries';
 import type { ColumnCreate, Provider } from '../../api/types';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { newDraft, toBody } from '../columns/draft';
 import type { NamedColumns, Recipe } from '../model/recipe';
 import { columnBody } from './recipe';
@@ -29,6 +30,7 @@ export function useAddRecipe(projectId: string, recipe: Recipe) {
       } finally {
         await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
       }
+      tickFirstStep('column');
       return made;
     },
   });

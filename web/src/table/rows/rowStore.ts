@@ -32,6 +32,8 @@ export class RowStore {
   readonly query: RowQuery;
   private readonly cache: PageCache;
   private readonly listeners = new Set<Listener>();
+  private readonly dataListeners = new Set<() => void>();
+  private projectTotal: number | undefined;
   private readonly fetching = new Map<number, AbortController>();
   /** Changes received while pages were being fetched. A response may be older than they are. */
   private recent: { at: number; row: Row }[] = [];
@@ -73,6 +75,12 @@ export class RowStore {
   subscribe(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** Tells of every change to rows of the project, also of rows that are not loaded. */
+  subscribeToData(listener: () => void): () => void {
+    this.dataListeners.add(listener);
+    return () => this.dataListeners.delete(listener);
   }
 
   close(): void {
@@ -120,6 +128,7 @@ export class RowStore {
 
   /** Applies row changes from the event stream. */
   apply({ rows, deleted }: RowChanges): void {
+    this.notifyData();
     this.patch(rows);
     if (!isPlain(this.query)) return this.refreshSoon();
     const gone = deleted.map((id) => this.cache.indexOf(id)).filter((index) => index !== undefined);
@@ -131,6 +140,8 @@ export class RowStore {
 
   /** Sets the project's row count. Only a list of all rows has this length. */
   resize(total: number): void {
+    if (total !== this.projectTotal) this.notifyData();
+    this.projectTotal = total;
     if (!isPlain(this.query)) return;
     if (this.adding.length > 0) {
       this.totalAfterAdding = total;
@@ -169,6 +180,7 @@ export class RowStore {
 
   /** Refetches the visible pages. */
   refresh(): void {
+    this.notifyData();
     for (const controller of this.fetching.values()) controller.abort();
     this.fetching.clear();
     this.cache.expire();
@@ -223,6 +235,10 @@ export class RowStore {
     if (this.fetching.size === 0) return;
     const at = ++this.sequence;
     for (const row of rows) this.recent.push({ at, row });
+  }
+
+  private notifyData(): void {
+    for (const listener of this.dataListeners) listener();
   }
 
   private notify(damage: ChangedRows): void {

@@ -7,9 +7,17 @@ import { ErrorState } from '../../ui/ErrorState';
 import { formatCost, formatDollars, formatNumber, timeAgo } from '../../ui/format';
 import { SidePanel } from '../../ui/SidePanel';
 import { durationText, startedByText } from './pastRun';
+import classes from './Runs.module.css';
+
+interface Props {
+  projectId: string;
+  isRunning: boolean;
+  onOpen: (runId: string) => void;
+  onClose: () => void;
+}
 
 /** The runs of a project, newest first. */
-export function RunsPanel({ projectId, isRunning, onClose }: { projectId: string; isRunning: boolean; onClose: () => void }) {
+export function RunsPanel({ projectId, isRunning, onOpen, onClose }: Props) {
   const queryClient = useQueryClient();
   const runs = useInfiniteQuery(runsQuery(projectId));
   // A run that starts or ends changes the list; its counts while it runs are in the progress strip.
@@ -27,7 +35,7 @@ export function RunsPanel({ projectId, isRunning, onClose }: { projectId: string
           </Text>
         )}
         {list.length > 0 && (
-          <Grid fz="sm" verticalSpacing={6}>
+          <Grid fz="sm" verticalSpacing={6} className={classes.numbers}>
             <Grid.Thead>
               <Grid.Tr>
                 <Grid.Th>Started</Grid.Th>
@@ -38,7 +46,7 @@ export function RunsPanel({ projectId, isRunning, onClose }: { projectId: string
             </Grid.Thead>
             <Grid.Tbody>
               {list.map((run) => (
-                <RunRow key={run.id} run={run} />
+                <RunRow key={run.id} run={run} onOpen={() => onOpen(run.id)} />
               ))}
             </Grid.Tbody>
           </Grid>
@@ -53,15 +61,17 @@ export function RunsPanel({ projectId, isRunning, onClose }: { projectId: string
   );
 }
 
-function RunRow({ run }: { run: Run }) {
+function RunRow({ run, onOpen }: { run: Run; onOpen: () => void }) {
   const { cells, failed, startedAt, status } = run;
   const price = formatCost(run);
   const expected = run.estimate?.usd && `estimated ${formatDollars(run.estimate.usd.likely)}`;
   const notes = [startedByText(run), status === 'stopped' && 'stopped', price, expected].filter(Boolean).join(' · ');
   return (
-    <Grid.Tr>
+    <Grid.Tr className={classes.row}>
       <Grid.Td title={new Date(startedAt).toLocaleString()}>
-        {timeAgo(startedAt)}
+        <button type="button" className={classes.rowButton} onClick={onOpen}>
+          {timeAgo(startedAt)}
+        </button>
         <Text size="xs" c="dimmed">
           {notes}
         </Text>

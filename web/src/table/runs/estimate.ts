@@ -1,5 +1,5 @@
 import type { Estimate, FilterNode, TriggerBody } from '../../api/types';
-import { formatDollars, formatDuration, pluralize } from '../../ui/format';
+import { formatDollars, formatDuration, formatNumber, pluralize } from '../../ui/format';
 
 export interface RunEstimate {
   cells: number;
@@ -33,25 +33,59 @@ export async function estimateRun(
   return { cells: estimate.cells, byColumn, isAtMost: false, estimate };
 }
 
-/** What a run is likely to cost and take: `About $1.20 ($0.90 to $1.60), 3 min.` */
-export function estimateText({ usd, credits, seconds, basis }: Estimate): string {
-  const paid = basis.filter(({ from }) => from !== 'free');
-  const dollars = usd && (usd.low === usd.high ? formatDollars(usd.likely) : `${formatDollars(usd.likely)} (${formatDollars(usd.low)} to ${formatDollars(usd.high)})`);
-  const parts = [
-    paid.length > 0 && (dollars ? `About ${dollars}` : 'Cost unknown'),
-    typeof credits === 'number' && pluralize(Math.round(credits), 'credit'),
-    `${paid.length > 0 ? '' : 'About '}${formatDuration(seconds)}`,
-  ];
-  return `${parts.filter(Boolean).join(', ')}.`;
+/** A figure of an estimate, and how sure it is. */
+export interface Figure {
+  value: string;
+  note: string;
+}
+
+/** What a run is likely to cost: `$1.20`, and `$0.90 to $1.60`. */
+export function costFigure({ usd, credits, basis }: Estimate): Figure {
+  const spent = typeof credits === 'number' ? pluralize(Math.round(credits), 'credit') : '';
+  if (basis.every(({ from }) => from === 'free')) return { value: 'Free', note: 'nobody is paid' };
+  const isLacking = basis.some(({ missingCredential }) => missingCredential);
+  if (!usd) return { value: spent || 'Unknown', note: isLacking ? 'a credential is missing' : 'no price is known' };
+  const isExact = formatDollars(usd.low) === formatDollars(usd.high);
+  const range = isExact ? '' : `${formatDollars(usd.low)} to ${formatDollars(usd.high)}`;
+  return { value: formatDollars(usd.likely), note: [range, spent].filter(Boolean).join(', ') || 'likely' };
+}
+
+/** How long a run is likely to take: `3 min`. */
+export function timeFigure({ seconds, batch }: Estimate): Figure {
+  if (batch) return { value: `≤ ${Math.ceil(batch.secondsMax / 3600)} h`, note: 'in batches' };
+  return { value: seconds < 1 ? '< 1 s' : formatDuration(seconds), note: 'at the rates allowed' };
+}
+
+/** What goes through batches: how long that may take and what it saves; empty if nothing does. */
+export function batchText({ batch }: Estimate): string {
+  if (!batch) return '';
+  const time = `${pluralize(batch.cells, 'cell')} in batches: results within ${Math.ceil(batch.secondsMax / 3600)} hours`;
+  return typeof batch.savedUsd === 'number' ? `${time}. Saves about ${formatDollars(batch.savedUsd)}.` : `${time}, at half the price.`;
 }
 
 /** How an estimate was made, in one sentence. */
 export function basisText({ basis }: Estimate): string {
+  const lacking = basis.find(({ missingCredential }) => missingCredential);
+  if (lacking) return `“${lacking.header}” lacks a credential: ${lacking.missingCredential ?? ''}`;
   const unknown = basis.filter(({ from }) => from === 'unknown').map(({ header }) => `“${header}”`);
   if (unknown.length > 0) return `No price is known for ${unknown.join(', ')}. Run a few rows first, or set a price in Settings, Spending.`;
   if (basis.some(({ from }) => from === 'sampled_rows')) return 'By the price list, from some of the rows. Run a few rows first for a closer estimate.';
   if (basis.some(({ from }) => from === 'last_cells')) return 'From the last cells of these columns.';
   return 'These columns call nobody who is paid.';
+}
+
+/** The cells that a run leaves as they are: `1,200 done, 3 edited manually`. */
+export function notRunText({ notRun }: Estimate): string {
+  const { done = 0, manual = 0, pending = 0 } = notRun ?? {};
+  const parts: [number, string][] = [
+    [done, 'done already'],
+    [manual, 'edited manually'],
+    [pending, 'running already'],
+  ];
+  return parts
+    .filter(([number]) => number > 0)
+    .map(([number, words]) => `${formatNumber(number)} ${words}`)
+    .join(', ');
 }
 
 /** Filters for rows with a manual value in this column. */

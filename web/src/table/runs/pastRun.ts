@@ -11,6 +11,13 @@ export function startedByText({ startedBy }: Pick<Run, 'startedBy'>): string {
   return name ?? 'API key';
 }
 
+/** How a run stands: `Running`, `Finished in 3 min`, `Stopped after 12 s`. */
+export function statusText(run: Pick<Run, 'status' | 'startedAt' | 'endedAt'>): string {
+  if (run.status === 'running') return 'Running';
+  const time = durationText(run).replace(/^< 1 s$/, 'less than a second');
+  return `${run.status === 'stopped' ? 'Stopped after' : 'Finished in'} ${time}`;
+}
+
 /** How long a run took, or that it is running. */
 export function durationText({ startedAt, endedAt }: Pick<Run, 'startedAt' | 'endedAt'>): string {
   if (!endedAt) return 'running';

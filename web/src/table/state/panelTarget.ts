@@ -9,4 +9,6 @@ export type PanelTarget =
   | { kind: 'newColumn'; templateId: TemplateId; header: string }
   | { kind: 'column'; columnId: string }
   | { kind: 'cell'; rowId: string; columnId: string }
-  | { kind: 'runs' };
+  | { kind: 'runs' }
+  | { kind: 'run'; runId: string }
+  | { kind: 'groups'; columnId?: string };

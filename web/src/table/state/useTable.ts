@@ -10,6 +10,7 @@ import type { Selection } from '../grid/selection';
 import type { Anchors } from '../grid/selectionAnchors';
 import { useAnchoredSelection } from '../grid/useAnchoredSelection';
 import { Editor } from '../rows/editor';
+import type { SummaryKind } from '../model/summaryKinds';
 import { withLostText } from '../rows/lostText';
 import { notifyNotSaved } from '../rows/notifyNotSaved';
 import { notifyUndone } from '../rows/notifyUndone';
@@ -53,6 +54,9 @@ export interface Table {
   setFrozen: (columnId: string | null) => void;
   rowHeight: RowHeight;
   setRowHeight: (height: RowHeight) => void;
+  /** What the bar below the table says of columns, by their id. */
+  summaries: Readonly<Record<string, SummaryKind>>;
+  setSummary: (columnId: string, kind: SummaryKind | undefined) => void;
   /** Undefined until the first connection. */
   isConnected: boolean | undefined;
 }
@@ -62,8 +66,13 @@ function useLayout(projectId: string) {
   const [widths, setWidths] = useLocalStorage<Record<string, number>>(`widths:${projectId}`, {});
   const [frozen, setFrozen] = useLocalStorage<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
   const [height, setRowHeight] = useLocalStorage<string>(`height:${projectId}`, 'short');
+  const [summaries, setSummaries] = useLocalStorage<Record<string, SummaryKind>>(`summaries:${projectId}`, {});
   const setWidth = (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width });
-  return { widths, setWidth, frozen, setFrozen, rowHeight: rowHeightOf(height), setRowHeight };
+  const setSummary = (columnId: string, kind: SummaryKind | undefined) => {
+    const { [columnId]: _, ...others } = summaries;
+    setSummaries(kind ? { ...others, [columnId]: kind } : others);
+  };
+  return { widths, setWidth, frozen, setFrozen, rowHeight: rowHeightOf(height), setRowHeight, summaries, setSummary };
 }
 
 export function useTable(projectId: string): { table: Table | undefined; error: unknown; retry: () => void } {

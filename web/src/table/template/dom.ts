@@ -60,10 +60,10 @@ export function wordBeforeCaret(field: HTMLElement): WordAtCaret | undefined {
   return { text: match[1] ?? '', rect: range.getBoundingClientRect() };
 }
 
-/** Replaces `@` and the text after it by a chip. In running text, adds a space. */
+/** Replaces `@` and the text after it by a chip. Adds no space: whoever types knows whether there is one. */
 export function insertChip(
   field: HTMLElement,
-  { reference, label, chipClass, isRunningText }: { reference: string; label: string; chipClass: string; isRunningText: boolean },
+  { reference, label, chipClass }: { reference: string; label: string; chipClass: string },
 ): void {
   const caret = caretIn(field);
   if (!caret) return;
@@ -73,11 +73,11 @@ export function insertChip(
   range.setStart(caret.node, Math.max(0, start));
   range.setEnd(caret.node, caret.offset);
   range.deleteContents();
-  const space = document.createTextNode(isRunningText ? '\u00a0' : ANCHOR);
-  range.insertNode(space);
+  const room = document.createTextNode(ANCHOR);
+  range.insertNode(room);
   range.insertNode(chip(reference, label, chipClass));
   const selection = window.getSelection();
-  selection?.collapse(space, 1);
+  selection?.collapse(room, 1);
 }
 
 function caretIn(field: HTMLElement): { node: Text; offset: number } | undefined {

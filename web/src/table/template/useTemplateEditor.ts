@@ -34,7 +34,7 @@ export function useTemplateEditor({ value, onChange, columns, secrets, isSingleL
   };
   const insertChoice = (choice: Choice) => {
     if (!field.current) return;
-    insertChip(field.current, { ...choice, chipClass: CHIP_CLASS, isRunningText: !isSingleLine });
+    insertChip(field.current, { ...choice, chipClass: CHIP_CLASS });
     publish();
   };
   const completion = useCompletion(field, { columns, secrets, onChoose: insertChoice });

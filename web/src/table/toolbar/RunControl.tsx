@@ -14,7 +14,7 @@ import { ExportMenu } from '../transfer/ExportMenu';
 export function RunControl({ table, onImport, onRuns }: { table: Table; onImport: () => void; onRuns: () => void }) {
   const { runs, progress, query, project } = table;
   const status = useQuery(statusQuery(project.id));
-  const failed = status.data ? countCells(status.data).failed : 0;
+  const { failed, stale } = status.data ? countCells(status.data) : { failed: 0, stale: 0 };
   const processed = table.columns.filter(isProcessed);
   const shown = runBody(query);
   const isPart = isFiltered(query);
@@ -56,6 +56,10 @@ export function RunControl({ table, onImport, onRuns }: { table: Table; onImport
               <Menu.Item disabled={failed === 0} onClick={() => void runs.run({ statuses: ['error'] })}>
                 Failed cells only{failed > 0 && ` (${formatNumber(failed)})`}
               </Menu.Item>
+              <Menu.Item disabled={stale === 0} onClick={() => void runs.run({ statuses: ['completed'] })}>
+                Out-of-date cells only{stale > 0 && ` (${formatNumber(stale)})`}
+              </Menu.Item>
+              <Menu.Item onClick={() => runs.choose(shown)}>Choose what to run…</Menu.Item>
               <Menu.Divider />
               <Menu.Label>One column</Menu.Label>
               {processed.slice(0, 12).map((column) => (

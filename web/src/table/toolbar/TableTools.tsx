@@ -19,10 +19,11 @@ interface Props {
   onReorder: (columnId: string, order: number) => void;
   onImport: () => void;
   onTrash: () => void;
+  onGroup: () => void;
 }
 
 /** Toolbar: filter, sort, columns, search, undo. */
-export function TableTools({ table, onConfigure, onReorder, onImport, onTrash }: Props) {
+export function TableTools({ table, onConfigure, onReorder, onImport, onTrash, onGroup }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(completeFilters(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
@@ -44,6 +45,9 @@ export function TableTools({ table, onConfigure, onReorder, onImport, onTrash }:
       <Tool icon="eye" label={hidden > 0 ? `${hidden} hidden` : 'Columns'} isActive={hidden > 0} width={280}>
         <ColumnsList table={table} onConfigure={onConfigure} onReorder={onReorder} />
       </Tool>
+      <Button size="compact-md" fz="sm" fw={550} variant="subtle" color="gray" leftSection={<Icon name="group" size={16} />} style={{ flexShrink: 0 }} onClick={onGroup}>
+        Group
+      </Button>
       <HeightMenu table={table} />
       <TextInput
         id="table-search"

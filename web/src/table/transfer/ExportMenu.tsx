@@ -1,4 +1,5 @@
 import { Button, Menu, Text } from '@mantine/core';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import { type ExportChoice, exportChoices } from './exportChoices';
@@ -26,7 +27,7 @@ export function ExportMenu({ table }: { table: Table }) {
 
 function item({ label, note, part, url }: ExportChoice) {
   return (
-    <Menu.Item key={part + label} component="a" href={url} download leftSection={<Icon name="download" />}>
+    <Menu.Item key={part + label} component="a" href={url} download onClick={() => tickFirstStep('export')} leftSection={<Icon name="download" />}>
       {label}
       <Text size="xs" c="dimmed">
         {note}

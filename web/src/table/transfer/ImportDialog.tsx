@@ -1,6 +1,7 @@
 import { Alert, Button, FileButton, Group, Modal, Progress, Stack, Text } from '@mantine/core';
 import { type DragEvent, useEffect, useState } from 'react';
 import { pluralize } from '../../ui/format';
+import { HelpLink } from '../../ui/HelpLink';
 import { Icon } from '../../ui/Icon';
 import { unnamedInput } from '../model/inputColumn';
 import { isFiltered } from '../rows/rowQuery';
@@ -87,6 +88,7 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
         <Text size="sm" c="dimmed">
           CSV (separated by comma, semicolon or tab) or JSON Lines, of any size and encoding.
         </Text>
+        <HelpLink text="Columns are found by their headers, and rows can be matched instead of added twice." guide="imports" />
         <FileButton onChange={(chosen) => void onChoose(chosen)} accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv">
           {(props) => (
             <Button {...props} variant="default" data-autofocus>

@@ -7,6 +7,7 @@ import { type ImportJob, isOpen } from '../../api/importJob';
 import { importsQuery, readImport } from '../../api/imports';
 import { projectQuery } from '../../api/queries';
 import type { ImportResult } from '../../api/types';
+import { tickFirstStep } from '../../ui/firstSteps';
 import { pluralize } from '../../ui/format';
 import type { Table } from '../state/useTable';
 import { type Preview, readPreview } from './preview';
@@ -42,6 +43,7 @@ export function useImport(table: Table) {
       if (options.renamed) await rename(projectId, options.renamed);
       upload.current = uploadFile(projectId, preview, options, show);
       const result = await upload.current.done;
+      tickFirstStep('import');
       if (result.job) {
         void queryClient.invalidateQueries({ queryKey: importsQuery(projectId).queryKey });
         setStage({ at: 'run', jobId: result.job.id });

@@ -52,7 +52,7 @@ export default async function headers({ browser, server, page }) {
     const items = await page.getByRole('menuitem').allTextContents();
     assert.deepEqual(items, [
       'Configure', 'Rename', 'Type: Automatic', 'Run this column', 'Run failed cells (6)', 'Run outdated cells', 'Rerun all cells', 'Sort A to Z', 'Sort Z to A',
-      'Filter by this column', 'Show failed cells (6)', 'Show outdated cells', 'Freeze up to here', 'Hide', 'Duplicate', 'Delete',
+      'Filter by this column', 'Show failed cells (6)', 'Show outdated cells', 'Group by this column', 'Summary', 'Freeze up to here', 'Hide', 'Duplicate', 'Delete',
     ]);
     assert.deepEqual(await seriousFindings(page), []);
     await shot(page, 'header-menu');

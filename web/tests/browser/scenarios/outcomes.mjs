@@ -4,6 +4,7 @@ import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { startModel } from '../harness/model.mjs';
 import { startProvider } from '../harness/provider.mjs';
+import { until } from '../harness/until.mjs';
 
 export default async function outcomes({ server, page }) {
   const [provider, model] = [await startProvider(), await startModel(0.005)];
@@ -78,8 +79,13 @@ async function tellsEmpty(page, server, provider) {
   await page.setViewportSize({ width, height });
 
   const grid = gridOf(page);
-  await grid.hover(3, 2);
-  await page.getByRole('tooltip').getByText('The server answered 404, which counts as nothing found.').waitFor();
+  const told = page.getByRole('tooltip').getByText('The server answered 404, which counts as nothing found.');
+  // The table may still be on its way to its former size when the pointer comes.
+  await until('the tooltip is there', async () => {
+    await grid.hover(3, 1);
+    await grid.hover(3, 2);
+    return told.waitFor({ timeout: 2_000 }).then(() => true, () => false);
+  });
   await shot(page, 'cell-empty-hover');
   await grid.select(3, 2);
   await page.keyboard.press('Space');

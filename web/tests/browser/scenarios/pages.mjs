@@ -115,6 +115,7 @@ function visits(server, project) {
     'settings-agents': at('/settings/agents', 'Connect an agent'),
     'settings-team': at('/settings/team', 'Your team'),
     'settings-usage': at('/settings/usage', 'Usage'),
+    'settings-spending': at('/settings/spending', 'Spending caps'),
     'project-general': at(`/projects/${project.id}/settings/general`, 'Running'),
     'project-api': at(`/projects/${project.id}/settings/api`, 'API access'),
     'project-hooks': at(`/projects/${project.id}/settings/hooks`, 'Inbound webhooks'),

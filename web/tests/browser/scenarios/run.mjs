@@ -44,7 +44,7 @@ export default async function run({ server, page }) {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('button', { name: 'Run 391', exact: true }).click();
     await grid.reads(10, 2, 'n10 Ltd');
-    await page.getByRole('region', { name: 'Run progress' }).getByText(/a second/).waitFor();
+    await page.getByRole('region', { name: 'Run progress' }).getByText(/a second/).first().waitFor();
     await until('the failed cell says so', async () => (await grid.cell(2, 2).textContent())?.startsWith('Failed'));
     await grid.hover(2, 2);
     await page.getByRole('tooltip').getByText('no credit left').waitFor();
@@ -60,8 +60,10 @@ export default async function run({ server, page }) {
     const counted = words.match(/\d+/g).map(Number);
     assert.equal(counted.reduce((sum, number) => sum + number, 0), 391, `${words}: every cell of the run is told once`);
     await shot(page, 'table-stopped');
-    // The strip leads to the list of runs.
-    await strip.getByRole('button', { name: 'All runs' }).click();
+    // The strip leads to the run, and that to the list of runs.
+    await strip.getByRole('button', { name: 'Details' }).click();
+    await page.getByRole('complementary', { name: 'Run', exact: true }).getByText(/^Stopped after/).waitFor();
+    await page.getByRole('complementary', { name: 'Run', exact: true }).getByRole('button', { name: 'Back' }).click();
     const list = page.getByRole('complementary', { name: 'Runs' });
     await list.getByRole('row').nth(1).getByText('391', { exact: true }).waitFor();
     await list.getByRole('row').nth(1).getByText(/\(browser\) · stopped/).waitFor();
@@ -69,6 +71,9 @@ export default async function run({ server, page }) {
     assert.deepEqual(await seriousFindings(page), []);
     await shot(page, 'runs');
     await list.getByRole('button', { name: 'Close the panel' }).click();
+    // With failures the summary stays until it is closed.
+    await strip.getByRole('button', { name: 'Close the summary' }).click();
+    await strip.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     const asked = provider.asked.length;
     const { columns, processing } = await server.api('GET', `/projects/${project.id}/status`);

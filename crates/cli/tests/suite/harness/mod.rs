@@ -3,10 +3,12 @@
 pub(crate) mod agent;
 pub(crate) mod api;
 pub(crate) mod balancer;
+pub(crate) mod batch_provider;
 pub(crate) mod database;
 pub(crate) mod disk_faults;
 pub(crate) mod disk_log;
 pub(crate) mod document;
+pub(crate) mod exposition;
 pub(crate) mod faults;
 pub(crate) mod http;
 pub(crate) mod preload;

@@ -29,6 +29,9 @@ pub(crate) const UNLIMITED: &[(&str, &str)] = &[
     ("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "0"),
 ];
 
+/// What its metrics are asked for with.
+pub(crate) const METRICS_TOKEN: &str = "metrics-token-of-the-suite";
+
 /// A running service. Dropping it ends its process.
 pub(crate) struct Server {
     process: Arc<Mutex<Child>>,
@@ -208,6 +211,13 @@ impl Server {
         Api::new(&self.address, None, Arc::clone(&self.document))
     }
 
+    /// What `/metrics` tells whoever has the token.
+    pub(crate) fn metrics(&self) -> String {
+        let answer = self.api_without_key().send(metrics_request());
+        assert_eq!(answer.status(), 200, "{}", answer.text);
+        answer.text
+    }
+
     pub(crate) fn folder(&self) -> &Arc<DataDir> {
         &self.folder
     }
@@ -290,6 +300,11 @@ impl Drop for Server {
     }
 }
 
+/// A request for metrics by whoever has the token.
+pub(crate) fn metrics_request() -> Request {
+    Request::get("/metrics").header("Authorization", &format!("Bearer {METRICS_TOKEN}"))
+}
+
 /// Runs the binary in a folder, on the data in it. Only what the caller says is set.
 pub(crate) fn rowmill(folder: &DataDir, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().unwrap()
@@ -367,6 +382,7 @@ fn serve(folder: &DataDir, settings: &[(String, String)], role: &str) -> Command
     command
         .env("ROWMILL_LOG", "warn")
         .env("ROWMILL_LISTEN", "127.0.0.1:0")
+        .env("ROWMILL_METRICS_TOKEN", METRICS_TOKEN)
         .envs(settings.iter().map(|(name, value)| (name, value)))
         .arg(role);
     command

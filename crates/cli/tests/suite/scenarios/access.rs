@@ -65,8 +65,16 @@ impl Operation {
             .replace("{provider}", "hunter")
             .replace("{name}", "NOBODYS")
             .replace("{keyId}", nobody);
-        // A stream that is let in would not end.
-        let path = if path.ends_with("/events") { format!("{path}?seconds=0") } else { path };
+        let query = match path.rsplit('/').next() {
+            // A stream that is let in would not end.
+            Some("events") => "?seconds=0",
+            // What these require.
+            Some("summary") => "?columnIds=col_000000000000",
+            Some("groups") => "?columnId=col_000000000000",
+            Some("find") => "?text=x",
+            _ => "",
+        };
+        let path = format!("{path}{query}");
         let request = Request::new(self.method, path);
         api.send(match &self.body {
             Some(body) => request.json(body),

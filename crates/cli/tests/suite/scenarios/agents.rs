@@ -9,6 +9,7 @@ use crate::harness::{Agent, Api, Request, Scenario};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("agents", Shared:
     every_version_of_the_protocol_is_spoken,
+    what_is_no_message_is_an_error_of_the_protocol,
     thirteen_tools_say_what_they_do,
     tables_go_by_title_or_id,
     a_table_is_made_described_and_filled_by_header,
@@ -24,6 +25,28 @@ pub(super) fn initialize(version: &str) -> Value {
     let client = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+fn what_is_no_message_is_an_error_of_the_protocol(api: &Api) {
+    let agent = Agent::new(api);
+    let not_json = ["{", "not json", r#"{"jsonrpc":"2.0","id":1,}"#].map(|text| (text, -32_700));
+    let no_message =
+        ["{}", "[]", "7", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#].map(|text| (text, -32_600));
+    for (text, code) in not_json.into_iter().chain(no_message) {
+        let response = agent.post_text(text, &[]);
+        let answer = messages(&response).pop().unwrap_or_default();
+        assert_eq!((response.status, &answer["error"]["code"]), (400, &json!(code)), "{text}: {answer}");
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &Value::Null), "{answer}");
+        assert_eq!(response.header("content-type"), Some("application/json"));
+    }
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }).to_string();
+    for text in ["{", &list] {
+        let request = Request::post("/mcp")
+            .bytes(text.as_bytes().to_vec())
+            .header("Content-Type", "text/plain")
+            .header("Accept", "application/json, text/event-stream");
+        assert_eq!(exchange(&api.address, &api.with_key(request)).unwrap().status, 415, "{text}");
+    }
 }
 
 fn every_version_of_the_protocol_is_spoken(api: &Api) {

@@ -12,7 +12,7 @@ use super::moving::{STILL, assert_same, ended, fill, started_in, stub_servers, t
 use crate::harness::database::Database;
 use crate::harness::runner::scenarios;
 use crate::harness::server::{self, DataDir};
-use crate::harness::{Request, Scenario, Server, Table, eventually, rowmill};
+use crate::harness::{Scenario, Server, Table, eventually, rowmill};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("backups", Own:
     a_check_finds_nothing_while_everything_goes_on,
@@ -307,7 +307,7 @@ fn backups_are_made_by_schedule_and_kept_to_their_number() {
         assert!(count <= 3, "one is removed when another was made: {count}");
         (count == 2).then_some(())
     });
-    let metrics = server.api_without_key().send(Request::get("/metrics")).text;
+    let metrics = server.metrics();
     for name in ["rowmill_backup_last_success_timestamp_seconds", "rowmill_backup_last_bytes"] {
         assert!(metrics.contains(name), "{metrics}");
     }
@@ -324,7 +324,7 @@ fn backups_are_made_by_schedule_and_kept_to_their_number() {
     let server = Server::start_in(folder, &settings);
     eventually("the failure is told", TIME_MAX, || server.log().contains("the backup failed").then_some(()));
     server.api().get("/v4/team").ok();
-    let metrics = server.api_without_key().send(Request::get("/metrics")).text;
+    let metrics = server.metrics();
     assert!(metrics.contains("rowmill_backup_last_failure_timestamp_seconds"), "{metrics}");
 }
 

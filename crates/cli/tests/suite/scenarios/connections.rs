@@ -141,8 +141,8 @@ fn health_is_answered_while_strangers_hold_every_connection() {
             stream
         })
         .collect();
-    for path in ["/healthz", "/readyz", "/metrics"] {
-        assert_eq!(status(&server.address, path), 200, "{path}");
+    for (path, without_token) in [("/healthz", 200), ("/readyz", 200), ("/metrics", 401)] {
+        assert_eq!(status(&server.address, path), without_token, "{path}");
         assert_eq!(status(admin, path), 200, "{path} of its own");
     }
     let refused = server.api().get("/v4/projects");

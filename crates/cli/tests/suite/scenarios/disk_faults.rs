@@ -111,8 +111,8 @@ fn a_frozen_disk_does_not_stop_what_needs_no_disk() {
 fn free_space_is_measured() {
     let server = Server::start(&[]);
     let free = eventually("free space is told", TIME_MAX, || {
-        let metrics = server.api_without_key().get("/metrics");
-        let line = metrics.text.lines().find(|line| line.starts_with("rowmill_storage_free_bytes "))?;
+        let metrics = server.metrics();
+        let line = metrics.lines().find(|line| line.starts_with("rowmill_storage_free_bytes "))?;
         line.rsplit_once(' ')?.1.parse::<f64>().ok()
     });
     assert!(free > 0.0);

@@ -12,8 +12,11 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("estimates", Own:
     a_run_is_estimated_from_its_rows_and_then_from_its_cells,
     a_price_that_is_not_known_is_not_nothing,
     the_time_is_that_of_the_rates,
+    without_limits_the_time_is_that_of_the_cells,
+    a_missing_credential_is_named_and_not_free,
     credits_have_the_price_that_the_team_says,
     agents_are_told_the_same,
+    what_would_not_run_is_counted,
 );
 
 /// A model whose tokens are the bytes of the prompt by four, and a few for the answer.
@@ -152,6 +155,40 @@ fn the_time_is_that_of_the_rates() {
     assert_eq!(estimate(&table, json!({ "limit": 4 }))["seconds"], 8);
 }
 
+fn without_limits_the_time_is_that_of_the_cells() {
+    let slow = StubServer::start(|_, _| {
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        ok(json!("found"))
+    });
+    let server = started(&[]);
+    let table = server.api().table(&["Name"]);
+    super::processing::asks(&table, "Slow", &slow, "/@{Name}", json!({}));
+    table.insert((0..10).map(|row| json!({ "Name": row })).collect());
+    let guess = estimate(&table, json!({}));
+    assert_eq!((&guess["seconds"], &guess["basis"][0]["from"]), (&json!(3), &json!("free")), "{guess}");
+    run(&table, json!({ "limit": 1 }));
+    let measured = estimate(&table, json!({}))["seconds"].as_u64().unwrap();
+    assert!(measured >= 2, "one took 1.5 seconds: {measured}");
+}
+
+fn a_missing_credential_is_named_and_not_free() {
+    let server = started(&[]);
+    let (table, column) = table_of(&server, 3, json!({}));
+    let unknown = estimate(&table, json!({}));
+    let basis = &unknown["basis"][0];
+    assert_eq!((&unknown["usd"], &basis["from"]), (&Value::Null, &json!("unknown")), "{unknown}");
+    assert_eq!(basis["columnId"], json!(column));
+    assert!(basis["missingCredential"].as_str().unwrap().contains("OpenAI"), "{unknown}");
+    let agent = Agent::new(&server.api());
+    let dry = agent.does("run", json!({ "table": table.id }));
+    assert!(dry["costNote"].as_str().unwrap().contains("lacks a credential"), "{dry}");
+    // Who asks for one by name learns which. A column that pays nobody stays free.
+    let config = json!({ "prompt": "@{Text}", "provider": "anthropic" });
+    let (table, _) = table_of(&server, 3, json!({ "aiConfig": config }));
+    let basis = estimate(&table, json!({}))["basis"][0].clone();
+    assert!(basis["missingCredential"].as_str().unwrap().contains("Anthropic"), "{basis}");
+}
+
 fn credits_have_the_price_that_the_team_says() {
     let leadmagic = StubServer::start(|_, _| {
         ok(json!({ "status": "valid", "email": "ada@acme.test", "credits_consumed": 2 }))
@@ -182,4 +219,29 @@ fn agents_are_told_the_same() {
     let same = estimate(&table, json!({}));
     assert_eq!((&dry["estimate"]["usd"], &dry["cells"]), (&same["usd"], &json!(30)), "{dry}");
     assert!(dry["costNote"].as_str().unwrap().contains("price list"), "{dry}");
+}
+
+fn what_would_not_run_is_counted() {
+    let model = model();
+    let server = asked(&model);
+    let (table, column) = table_of(&server, 12, json!({}));
+    let not_run = |body: Value| {
+        let told = estimate(&table, body);
+        let counts = ["done", "manual", "pending"].map(|name| told["notRun"][name].as_u64().unwrap());
+        (told["cells"].as_u64().unwrap(), counts)
+    };
+    assert_eq!(not_run(json!({})), (12, [0, 0, 0]));
+    run(&table, json!({ "limit": 5 }));
+    let page = table.rows(&[("pageSize", "12")]);
+    let id = |row: usize| page["rows"][row]["id"].as_str().unwrap().to_owned();
+    table.patch(&format!("/rows/{}", id(0)), json!({ "Answer": "by hand" })).ok();
+    table.patch(&format!("/rows/{}", id(6)), json!({ "Answer": "by hand, too" })).ok();
+    assert_eq!(not_run(json!({})), (6, [4, 2, 0]));
+    assert_eq!(not_run(json!({ "rowIds": [id(0), id(1), id(7)] })), (1, [1, 1, 0]));
+    assert_eq!(not_run(json!({ "limit": 2 })), (2, [4, 2, 0]), "those in front of them are told");
+    assert_eq!(not_run(json!({ "force": true })), (12, [0, 0, 0]));
+    assert_eq!(not_run(json!({ "statuses": ["error"] })), (0, [0, 0, 0]), "the others are not asked for");
+    assert_eq!(not_run(json!({ "statuses": ["completed"] })), (0, [4, 2, 0]), "none is out of date");
+    let filters = json!([{ "columnId": column, "operator": "isManual" }]);
+    assert_eq!(not_run(json!({ "filters": filters })), (0, [0, 2, 0]));
 }

@@ -8,12 +8,15 @@ use serde_json::{Value, json};
 
 use crate::harness::http::{self, Response};
 use crate::harness::runner::scenarios;
+use crate::harness::server::metrics_request;
 use crate::harness::{Api, Request, Scenario, Server, Table};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("exhaustion", Own:
     no_body_takes_more_than_three_times_its_size,
     many_large_bodies_at_once_are_refused_and_not_held,
     a_team_that_holds_its_share_is_told_to_wait,
+    no_message_of_an_agent_takes_more_than_three_times_its_size,
+    no_output_schema_takes_the_server_down,
 );
 
 const MB: u64 = 1_000_000;
@@ -289,7 +292,7 @@ fn a_team_that_holds_its_share_is_told_to_wait() {
     held.write_all(request.header("Content-Length", "30000000").head(&server.address).as_bytes()).unwrap();
     let wait = std::time::Duration::from_mins(1);
     crate::harness::eventually("the budget is taken", wait, || {
-        let metrics = http::exchange(&server.address, &Request::get("/metrics")).ok()?;
+        let metrics = http::exchange(&server.address, &metrics_request()).ok()?;
         let told = String::from_utf8_lossy(&metrics.body).into_owned();
         let value = told
             .lines()
@@ -309,4 +312,51 @@ fn a_team_that_holds_its_share_is_told_to_wait() {
     crate::harness::eventually("the budget is free again", wait, || {
         (table.post("/rows", large.clone()).status() == 201).then_some(())
     });
+}
+
+fn no_message_of_an_agent_takes_more_than_three_times_its_size() {
+    let server = Server::start(&[]);
+    let api = server.api();
+    let start = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"x":["#;
+    let body = repeated(start, "0,", r#"]},"name":"list_tables","arguments":{}}}"#, LARGE);
+    let request = Request::post("/mcp").bytes(gzip(&body)).header("Content-Encoding", "gzip");
+    let request = request.header("Content-Type", "application/json");
+    let request = api.with_key(request.header("Accept", "application/json, text/event-stream"));
+    let mut answer = None;
+    let grown = growth(&server, || answer = Some(http::exchange(&api.address, &request).unwrap()));
+    let answer = answer.unwrap();
+    assert_eq!(answer.status, 400);
+    assert!(String::from_utf8_lossy(&answer.body).contains("parsedBytesMax"), "{answer:?}");
+    let most = 3 * body.len() as u64 + 20 * MB;
+    assert!(grown <= most, "took {} MB of at most {}", grown / MB, most / MB);
+}
+
+/// Each of these once took the stack, a gigabyte or minutes, and the server with it.
+fn no_output_schema_takes_the_server_down() {
+    let server = Server::start(&[]);
+    let table = server.api().table(&["Name"]);
+    let chain = |links: usize, link: &dyn Fn(Value) -> Value| {
+        let next = |number: usize| json!({ "$ref": format!("#/$defs/{}", number + 1) });
+        let mut all: serde_json::Map<String, Value> =
+            (0..links).map(|number| (number.to_string(), link(next(number)))).collect();
+        all.insert(links.to_string(), json!({ "type": "integer" }));
+        json!({ "$ref": "#/$defs/0", "$defs": all })
+    };
+    let open = |next: Value| json!({ "allOf": [next], "unevaluatedProperties": false });
+    let patterns = |count| (0..count).map(|number| json!({ "pattern": format!("\\pL{{150}}x{number}") }));
+    for schema in [
+        chain(600, &open),
+        chain(1_900, &|next| json!({ "anyOf": [next] })),
+        chain(20, &|next| json!({ "anyOf": [next, next] })),
+        json!({ "allOf": patterns(150).collect::<Vec<_>>() }),
+        json!({ "allOf": patterns(25).collect::<Vec<_>>() }),
+    ] {
+        let config = json!({ "prompt": "@{Name}", "model": "m", "outputSchema": schema });
+        let column = json!({ "templateId": "ai-json", "header": "Data", "aiConfig": config });
+        let grown = growth(&server, || {
+            table.post("/columns", column).offends(&["aiConfig.outputSchema"]);
+        });
+        assert!(grown < 50 * MB, "{} MB", grown / MB);
+    }
+    server.api().get("/v4/team").ok();
 }

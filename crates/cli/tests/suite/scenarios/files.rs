@@ -143,6 +143,11 @@ fn a_mapping_says_where_fields_go(api: &Api) {
     assert_eq!(texts(&table, "Email"), ["a@b.c", "second"]);
 
     let source = table.add_column(json!({ "templateId": "reference", "header": "Ref", "referenceConfig": { "columnId": email, "path": "" } }));
+    // A field that the file does not have keeps no column from those that it has.
+    let mapping = json!({ "No such field": email }).to_string();
+    let told = import(&table, &[("mapping", &mapping)], "Email\nz@b.c\n");
+    assert_eq!(told["columnsCreated"], json!([]), "{told}");
+
     for (mapping, path) in [
         (json!({ "A": "col_000000000000" }), "mapping.A"),
         (json!({ "A": source }), "mapping.A"),
@@ -338,4 +343,7 @@ fn limits_of_files_hold() {
     let bomb = Request::post(table.path("/import")).bytes(bomb).header("Content-Type", "text/csv");
     api.send(bomb.header("Content-Encoding", "zstd")).refused(413, "body_too_large");
     send(&table, &[], "text/csv", "A,B,C,D\n1,2,3,4\n").exceeds("columnsMax");
+    let wide = send(&table, &[], "text/csv", format!("{}\n1\n", ",".repeat(20_000)));
+    let told = wide.refused(400, "invalid_request")["details"][0]["message"].as_str().unwrap().to_owned();
+    assert!(told.contains("too many columns") && told.contains("at most 4 (columnsMax)"), "{told}");
 }

@@ -69,6 +69,9 @@ fn a_delivery_is_kept_with_what_became_of_it(api: &Api) {
         .header("Authorization", "Bearer canary-1")
         .header("Cookie", "a=canary-2")
         .header("X-Hub-Signature-256", "canary-3")
+        .header("X-Jwt", "canary-4")
+        .header("X-Functions-Key", "canary-5")
+        .header("X-Session-Id", "canary-6")
         .header("X-Event", "created");
     api.send(request).ok();
     let delivery = received(api, &hook, 1).remove(0);
@@ -269,7 +272,7 @@ fn the_examples_of_the_guide_work() {
     let key =
         api.post("/v4/keys", json!({ "name": "guide" })).created()["secret"].as_str().unwrap().to_owned();
     let mut variables = vec![
-        ("API", format!("http://{}", api.address)),
+        ("API", format!("http://{}/v4", api.address)),
         ("KEY", key),
         ("PROJECT", table.id.clone()),
         ("CURL_HOME", server.folder().path().display().to_string()),

@@ -14,6 +14,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("key_scopes", Own:
     a_key_never_has_more_than_its_maker,
     scopes_count_for_agents,
     writing_rows_makes_no_columns,
+    webhooks_give_no_more_than_their_maker_has,
 );
 
 const SCOPES: [&str; 5] = ["read", "write", "run", "schema", "admin"];
@@ -203,6 +204,11 @@ fn a_key_never_has_more_than_its_maker() {
     assert_eq!((&same["scopes"], &same["allowFrom"]), (&json!(["read", "admin"]), &json!(["127.0.0.0/8"])));
     let less = json!({ "name": "Less", "scopes": ["read"], "expiresAt": "2099-01-01T00:00:00Z", "allowFrom": ["127.0.0.1"] });
     assert_eq!(clerk.post("/v4/keys", less).created()["key"]["allowFrom"], json!(["127.0.0.1"]));
+    // IPv4 addresses are the same in either notation.
+    let mapped = json!({ "name": "Mapped", "allowFrom": ["::ffff:127.0.0.0/104"] });
+    let mapped = clerk.post("/v4/keys", mapped).created();
+    assert_eq!(mapped["key"]["allowFrom"], json!(["127.0.0.0/8"]));
+    server.api_with(mapped["secret"].as_str().unwrap()).get("/v4/projects").ok();
     let ask = |body: Value| clerk.post("/v4/keys", body);
     ask(json!({ "name": "More", "scopes": ["read", "run"] })).refused(403, "missing_scope");
     ask(json!({ "name": "Later", "expiresAt": "2100-02-01T00:00:00Z" })).offends(&["expiresAt"]);
@@ -235,6 +241,7 @@ fn a_key_never_has_more_than_its_maker() {
         (json!({ "projectIds": [] }), "projectIds"),
         (json!({ "allowFrom": [] }), "allowFrom"),
         (json!({ "allowFrom": ["10.0.0.0/33"] }), "allowFrom[0]"),
+        (json!({ "allowFrom": ["::ffff:10.0.0.0/90"] }), "allowFrom[0]"),
         (json!({ "expiresAt": "2001-01-01T00:00:00Z" }), "expiresAt"),
         (json!({ "expiresAt": "tomorrow" }), "expiresAt"),
     ] {
@@ -294,4 +301,56 @@ fn writing_rows_makes_no_columns() {
     assert_eq!(table.values("Name", &[]), [json!("Ada"), json!("Ada")]);
     let restore = json!({ "columnIds": ["Name"] });
     writer.post(table.path("/trash/restore"), restore).refused(403, "missing_scope");
+}
+
+/// Rows leave through outbound webhooks and come in through hooks: `admin` alone is neither `read` nor `write`.
+fn webhooks_give_no_more_than_their_maker_has() {
+    let server = Server::start(&[]);
+    let api = server.api();
+    let table = api.table(&["Email"]);
+    let (webhooks, received) = ("/v4/team/webhooks", "/v4/team/inbound-deliveries");
+    let webhook_body = json!({ "url": "https://example.com/in", "events": ["row.created"] });
+    let webhook = api.post(webhooks, webhook_body.clone()).created()["webhook"]["id"].clone();
+    let webhook = format!("{webhooks}/{}", webhook.as_str().unwrap());
+    let hook = table.post("/hooks", json!({ "name": "Form" })).created();
+    let hook_path = table.path(&format!("/hooks/{}", hook["hook"]["id"].as_str().unwrap()));
+    let address = hook["url"].as_str().unwrap().split_once(&api.address).unwrap().1.to_owned();
+    api.post(&address, json!({ "Email": "a" })).ok();
+    let delivery = eventually("the delivery is listed", Duration::from_secs(30), || {
+        api.get(received).ok()["deliveries"][0]["id"].as_str().map(|id| format!("{received}/{id}"))
+    });
+    let adding = json!({ "unknownKeys": "addColumns" });
+    let lacks = |scopes: &[&str], request: Request, scope: &str| {
+        let refused =
+            with_key(&server, json!({ "scopes": scopes })).send(request).refused(403, "missing_scope");
+        assert!(refused["error"].as_str().unwrap().contains(&format!("{scope:?}")), "{refused}");
+    };
+    let replay = || Request::post(format!("{delivery}/replay"));
+    lacks(&["admin"], Request::post(webhooks).json(&webhook_body), "read");
+    lacks(&["admin"], Request::new("PATCH", &webhook).json(&json!({ "enabled": true })), "read");
+    lacks(&["admin"], Request::get(format!("{webhook}/deliveries")), "read");
+    lacks(&["admin"], Request::get(&delivery), "read");
+    lacks(&["admin", "read"], replay(), "write");
+    lacks(&["admin", "write"], replay(), "read");
+    lacks(&["admin", "read"], Request::post(table.path("/hooks")).json(&json!({ "name": "B" })), "write");
+    lacks(&["admin", "read"], Request::new("PATCH", &hook_path).json(&json!({ "name": "B" })), "write");
+    lacks(&["admin", "read"], Request::post(format!("{hook_path}/rotate")).json(&json!({})), "write");
+    lacks(&["admin", "write"], Request::new("PATCH", &hook_path).json(&adding), "schema");
+    let mut named = adding.clone();
+    named["name"] = json!("B");
+    lacks(&["admin", "write"], Request::post(table.path("/hooks")).json(&named), "schema");
+    assert_eq!(table.values("Email", &[]), [json!("a")], "nothing was written");
+
+    let clerk = with_key(&server, json!({ "scopes": ["admin", "read", "write"] }));
+    assert!(clerk.get(&delivery).ok()["delivery"]["body"].as_str().unwrap().contains("Email"));
+    clerk.send(replay()).ok();
+    assert_eq!(table.values("Email", &[]), [json!("a"), json!("a")]);
+    // What shows no rows and lets nobody write needs no more than before.
+    let admin = with_key(&server, json!({ "scopes": ["admin"] }));
+    admin.get(webhooks).ok();
+    admin.delete(&webhook).ok();
+    admin.get(table.path("/hooks")).ok();
+    admin.delete(&hook_path).ok();
+    let all = with_key(&server, json!({ "scopes": ["admin", "schema", "write"] }));
+    all.post(table.path("/hooks"), named).created();
 }

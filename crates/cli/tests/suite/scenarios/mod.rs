@@ -5,13 +5,17 @@ mod agent_access;
 mod agent_tasks;
 mod agents;
 mod ai_columns;
+mod attachments;
 mod backups;
+mod batch_rounds;
+mod batches;
 mod cells;
 mod client;
 mod client_tail;
 mod column_types;
 mod columns;
 mod commands;
+mod comparisons;
 mod connections;
 mod corrections;
 mod costs;
@@ -21,8 +25,10 @@ mod cursors;
 mod damage;
 mod dead_hosts;
 mod disk_faults;
+mod doctor;
 mod document;
 mod documentation;
+mod duplicates;
 mod entity_tags;
 mod estimates;
 mod events;
@@ -37,12 +43,15 @@ mod ids;
 mod import_jobs;
 mod inbound_deliveries;
 mod inbound_hooks;
+mod kept_answers;
 mod key_lifetimes;
 mod key_scopes;
 mod large_rows;
 mod links;
 mod lists;
 mod matching;
+mod metrics;
+mod monitoring;
 mod moving;
 mod names;
 mod neighbours;
@@ -54,16 +63,20 @@ mod permissions;
 mod power_cuts;
 mod processing;
 mod projects;
+mod prompt_caching;
 mod provider_columns;
 mod proxies;
 mod quotas;
 mod rates;
 mod refusals;
 mod research;
+mod research_costs;
+mod research_time;
 mod row_updates;
 mod rows;
 mod runs;
 mod scraping;
+mod service_managers;
 mod sessions;
 mod shared_rates;
 mod site;
@@ -72,6 +85,7 @@ mod spending_caps;
 mod stale;
 mod stopping;
 mod streams;
+mod summaries;
 mod system;
 mod teams;
 mod trash;
@@ -94,6 +108,8 @@ const ALL: &[&[Scenario]] = &[
     stale::NODES,
     paid::NODES,
     spending_caps::NODES,
+    research_costs::NODES,
+    batch_rounds::NODES,
     webhook_deliveries::NODES,
     inbound_deliveries::NODES,
     failover::NODES,
@@ -106,6 +122,8 @@ const ALL: &[&[Scenario]] = &[
     backups::EMBEDDED,
     backups::OWN,
     large_rows::OWN,
+    batches::OWN,
+    batch_rounds::OWN,
     neighbours::OWN,
     crashes::OWN,
     webhook_deliveries::OWN,
@@ -125,26 +143,39 @@ const ALL: &[&[Scenario]] = &[
     stale::OWN,
     provider_columns::OWN,
     ai_columns::OWN,
+    attachments::OWN,
+    prompt_caching::OWN,
     research::OWN,
     hosted_research::OWN,
+    research_costs::OWN,
+    research_time::OWN,
+    kept_answers::OWN,
     paid::OWN,
     estimates::OWN,
     spending_caps::OWN,
+    metrics::OWN,
+    monitoring::SHARED,
+    doctor::OWN,
+    doctor::EMBEDDED,
+    doctor::NODES,
     connections::OWN,
     connections::EMBEDDED,
     heads::OWN,
     streams::OWN,
     events::OWN,
     access::OWN,
+    service_managers::OWN,
     sessions::OWN,
     sessions::NODES,
     key_scopes::OWN,
     key_lifetimes::OWN,
     key_lifetimes::NODES,
     trials::OWN,
+    comparisons::OWN,
     agent_tasks::OWN,
     agent_access::OWN,
     import_jobs::OWN,
+    duplicates::OWN,
     files::OWN,
     site::OWN,
     teams::OWN,
@@ -189,6 +220,8 @@ const ALL: &[&[Scenario]] = &[
     projects::SHARED,
     columns::SHARED,
     column_types::SHARED,
+    summaries::SHARED,
+    duplicates::SHARED,
     corrections::SHARED,
     rows::SHARED,
     matching::SHARED,

@@ -15,6 +15,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("outbound_webhooks", Own:
     a_run_that_is_stopped_is_told,
     a_webhook_tells_only_what_it_is_about,
     a_webhook_is_set_up_changed_and_deleted,
+    columns_are_those_of_the_projects,
     both_secrets_sign_while_they_overlap,
 );
 
@@ -245,6 +246,31 @@ fn a_webhook_is_set_up_changed_and_deleted() {
     assert_eq!(api.delete(&one).ok()["deletedCount"], 1);
     api.get(&one).refused(404, "webhook_not_found");
     api.get(format!("{one}/deliveries")).refused(404, "webhook_not_found");
+}
+
+fn columns_are_those_of_the_projects() {
+    let server = started(&[]);
+    let api = server.api();
+    let path = "/v4/team/webhooks";
+    let (one, other) = (api.table(&["Name"]), api.table(&["Name"]));
+    let stranger = server.team("stranger").table(&["Name"]).column("Name").to_owned();
+    let (own, others) = (one.column("Name").to_owned(), other.column("Name").to_owned());
+    let body = |projects: Value, columns: Value| json!({ "url": "https://example.com", "events": ["row.updated"], "projectIds": projects, "columnIds": columns });
+    let projects = json!([one.id]);
+    api.post(path, body(projects.clone(), json!([own, "col_x", others])))
+        .offends(&["columnIds[1]", "columnIds[2]"]);
+    // Without projects, those of the team count.
+    api.post(path, body(Value::Null, json!(["col_x", others, stranger])))
+        .offends(&["columnIds[0]", "columnIds[2]"]);
+    let (id, _) = hook(&api, body(Value::Null, json!([own, others])));
+    let webhook = format!("{path}/{id}");
+    api.patch(&webhook, json!({ "columnIds": ["col_x"] })).offends(&["columnIds[0]"]);
+    // What is named already must fit the projects that are named now.
+    api.patch(&webhook, json!({ "projectIds": projects })).offends(&["columnIds[1]"]);
+    let fitting = api.patch(&webhook, json!({ "projectIds": projects, "columnIds": [own] })).ok();
+    assert_eq!(fitting["webhook"]["columnIds"], json!([own]));
+    api.delete(one.path(&format!("/columns/{own}"))).ok();
+    api.patch(&webhook, json!({ "description": "A column is gone." })).ok();
 }
 
 fn both_secrets_sign_while_they_overlap() {

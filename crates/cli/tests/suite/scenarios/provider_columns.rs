@@ -479,7 +479,7 @@ fn no_key_or_secret_is_seen_whatever_is_answered() {
         table.get(&format!("/rows/{}", ids[0])).text,
         table.get("/columns").text,
         table.get("/status").text,
-        api.get("/metrics").text,
+        server.metrics(),
         api.get("/v4/team/providers").text,
         server.printed(),
         std::fs::read_to_string(server.folder().path().join("log")).unwrap(),

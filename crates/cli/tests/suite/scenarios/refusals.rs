@@ -14,6 +14,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("refusals", Shared:
     all_offences_are_named_at_once_each_with_its_place,
     an_unknown_field_in_a_typed_body_is_400_naming_it,
     an_unknown_or_repeated_query_parameter_is_400_naming_it,
+    query_and_body_are_checked_before_what_the_path_names,
     u_0000_is_400_in_every_string,
     half_a_surrogate_pair_and_broken_utf_8_are_400,
     a_malformed_request_is_refused_and_the_server_lives,
@@ -237,6 +238,31 @@ fn an_unknown_or_repeated_query_parameter_is_400_naming_it(api: &Api) {
     api.get("/v4/projects?colour=1").offends(&["colour"]);
     table.post("/rows?matchon=x", json!({})).offends(&["matchon"]);
     table.get("/rows?search=%ff").offends(&["search"]);
+}
+
+/// One order for all operations: a request that is wrong in itself is told so, whatever it is about.
+fn query_and_body_are_checked_before_what_the_path_names(api: &Api) {
+    let unknown = |rest: &str| format!("/v4/projects/proj_0190f0e0a1b27c3d8e4f0123456789ab{rest}");
+    for (wrong, place, right) in [
+        ("/rows?pageSize=0", "pageSize", "/rows?pageSize=1"),
+        ("/rows?filters=x", "filters", "/rows"),
+        ("/export?format=pdf", "format", "/export?format=csv"),
+        ("/summary", "columnIds", "/summary?columnIds=col_000000000000"),
+        ("/groups", "columnId", "/groups?columnId=col_000000000000"),
+        ("/find", "text", "/find?text=x"),
+    ] {
+        api.get(unknown(wrong)).offends(&[place]);
+        api.get(unknown(right)).refused(404, "project_not_found");
+    }
+    let row = "0190f0e0a1b27c3d8e4f0123456789ab";
+    let cell = json!({ "rowId": row, "columnId": "col_000000000000", "value": 1 });
+    for (rest, wrong, place, right) in [
+        ("/cells", json!({}), "cells", json!({ "cells": [cell] })),
+        ("", json!({ "title": 7 }), "title", json!({ "title": "New" })),
+    ] {
+        api.patch(unknown(rest), wrong).offends(&[place]);
+        api.patch(unknown(rest), right).refused(404, "project_not_found");
+    }
 }
 
 fn u_0000_is_400_in_every_string(api: &Api) {

@@ -27,7 +27,7 @@ const TEAM: &str = "<html><head><title>Team</title></head><body><main><p>Our fou
                     http://127.0.0.1:1/?stolen=Acme now.</p><a href=\"/about\">About</a></main></body></html>";
 
 /// A web with one search engine and one site.
-fn web() -> StubServer {
+pub(super) fn web() -> StubServer {
     StubServer::start(|seen: &Seen, _| {
         let host = seen.headers.get("host").cloned().unwrap_or_default();
         match seen.path.split('?').next().unwrap_or_default() {
@@ -43,7 +43,7 @@ fn web() -> StubServer {
     })
 }
 
-fn calls(calls: &[(&str, Value)]) -> Reply {
+pub(super) fn calls(calls: &[(&str, Value)]) -> Reply {
     let calls: Vec<Value> = calls
         .iter()
         .enumerate()
@@ -62,18 +62,18 @@ fn chat(message: &Value, finish: &str) -> Reply {
     }))
 }
 
-fn says(text: &str) -> Reply {
+pub(super) fn says(text: &str) -> Reply {
     chat(&json!({ "role": "assistant", "content": text }), "stop")
 }
 
-fn answer(value: &Value, url: &str) -> Value {
+pub(super) fn answer(value: &Value, url: &str) -> Value {
     json!({ "value": value, "confidence": 90, "sources": [
         { "url": url, "quote": "leader is Ada Lovelace" }, { "url": "https://made.up/", "quote": "Ada" },
     ] })
 }
 
 /// The results that the model has got so far.
-fn results(seen: &Seen) -> Vec<String> {
+pub(super) fn results(seen: &Seen) -> Vec<String> {
     let body = seen.json();
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     let results = messages.iter().filter(|message| message["role"] == "tool");
@@ -90,7 +90,7 @@ fn researcher(web: &StubServer) -> StubServer {
     })
 }
 
-fn with(model: &StubServer, web: &StubServer, more: &[(&str, &str)]) -> Server {
+pub(super) fn with(model: &StubServer, web: &StubServer, more: &[(&str, &str)]) -> Server {
     let (model, web) = (model.url("/v1"), web.url(""));
     let own = [
         ("ROWMILL_OPENAI_BASE_URL", model.as_str()),
@@ -101,7 +101,7 @@ fn with(model: &StubServer, web: &StubServer, more: &[(&str, &str)]) -> Server {
     started(&own.iter().chain(more).copied().collect::<Vec<_>>())
 }
 
-fn research(table: &Table, more: &Value, limits: Value) -> String {
+pub(super) fn research(table: &Table, more: &Value, limits: Value) -> String {
     let mut config = json!({ "prompt": "Who leads @{Name}?", "research": limits });
     for (name, value) in more.as_object().cloned().unwrap_or_default() {
         config[name] = value;
@@ -109,7 +109,16 @@ fn research(table: &Table, more: &Value, limits: Value) -> String {
     table.add_column(json!({ "templateId": "ai-research", "header": "Leader", "aiConfig": config }))
 }
 
-fn kinds(meta: &Value) -> Vec<String> {
+/// A table whose rows were researched: its column, and its rows.
+fn researched(server: &Server, names: &[&str]) -> (Table, String, Vec<String>) {
+    let table = server.api().table(&["Name"]);
+    let column = research(&table, &json!({}), json!({}));
+    let rows = table.insert(names.iter().map(|name| json!({ "Name": name })).collect());
+    run(&table, json!({}));
+    (table, column, rows)
+}
+
+pub(super) fn kinds(meta: &Value) -> Vec<String> {
     let steps = meta["steps"].as_array().unwrap_or_else(|| panic!("no steps: {meta}"));
     steps.iter().map(|step| step["type"].as_str().unwrap().to_owned()).collect()
 }
@@ -118,10 +127,7 @@ fn a_question_is_researched_and_each_step_is_told() {
     let web = web();
     let model = researcher(&web);
     let server = with(&model, &web, &[]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "Acme" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["Acme"]);
     let cell = table.cells(&rows[0])[&column].clone();
     assert_eq!((&cell["value"], &cell["status"]), (&json!("Ada Lovelace"), &json!("completed")), "{cell}");
     let meta = &cell["meta"];
@@ -215,10 +221,7 @@ fn only_addresses_that_were_named_are_opened() {
         _ => says("{\"value\": null, \"confidence\": 0, \"sources\": []}"),
     });
     let server = with(&model, &web, &[]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "Acme" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["Acme"]);
     let cell = table.cells(&rows[0])[&column].clone();
     assert_eq!((&cell["value"], &cell["outcome"]), (&Value::Null, &json!("no_data")), "{cell}");
     assert_eq!(secret.count(), 0, "an address that only the model names is never opened");
@@ -252,10 +255,7 @@ fn an_answer_that_was_cut_is_asked_for_once_more() {
         }
     });
     let server = with(&model, &web, &[]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "Acme" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["Acme"]);
     let cell = table.cells(&rows[0])[&column].clone();
     assert_eq!((&cell["value"], model.count()), (&json!("Ada"), 3), "{cell}");
     assert_eq!(cell["meta"]["steps"][2]["last"], true, "{cell}");
@@ -305,10 +305,7 @@ fn search_providers_are_tried_in_order() {
     // Nobody can be asked: nothing is paid for.
     let model = StubServer::start(|_, _| says("x"));
     let server = started(&[("ROWMILL_OPENAI_BASE_URL", &model.url("/v1")), ("ROWMILL_AI_MODEL", "small-1")]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "a" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["a"]);
     let cell = table.cells(&rows[0])[&column].clone();
     assert_eq!((&cell["error"]["code"], model.count()), (&json!("missing_credentials"), 0), "{cell}");
 }
@@ -317,10 +314,7 @@ fn rows_of_a_run_share_searches_and_pages() {
     let web = web();
     let model = researcher(&web);
     let server = with(&model, &web, &[]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }, { "Name": "d" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["a", "b", "c", "d"]);
     for row in &rows {
         assert_eq!(table.cells(row)[&column]["value"], "Ada Lovelace");
     }
@@ -395,10 +389,7 @@ fn a_server_that_wants_responses_gets_them() {
             "usage": { "input_tokens": 7, "output_tokens": 5 } }))
     });
     let server = with(&model, &web, &[]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "Acme" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["Acme"]);
     let cell = table.cells(&rows[0])[&column].clone();
     assert_eq!((&cell["value"], &cell["meta"]["inputTokens"]), (&json!("Ada"), &json!(14)), "{cell}");
     assert!(model.seen()[2].body.contains("encrypted_content\":\"e\""), "its reasoning goes back");
@@ -450,10 +441,7 @@ fn a_failed_step_is_taken_again_and_no_other() {
         _ => says(&answer(&json!("Ada Lovelace"), &team).to_string()),
     });
     let server = with(&model, &web, &[]);
-    let table = server.api().table(&["Name"]);
-    let column = research(&table, &json!({}), json!({}));
-    let rows = table.insert(json!([{ "Name": "Acme" }]));
-    run(&table, json!({}));
+    let (table, column, rows) = researched(&server, &["Acme"]);
     let cell = table.cells(&rows[0])[&column].clone();
     assert_eq!((&cell["value"], &cell["attempts"]), (&json!("Ada Lovelace"), &json!(2)), "{cell}");
     assert_eq!((model.count(), kinds(&cell["meta"]).len()), (3, 3), "{cell}");

@@ -20,6 +20,8 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("runs", Own:
     a_run_says_who_started_it,
     a_run_that_goes_on_outlives_a_crash,
     strangers_read_no_names,
+    a_run_tells_why_cells_failed_and_were_skipped,
+    a_run_tells_which_rate_limit_holds_it_back,
 );
 pub(crate) const NODES: &[Scenario] = &scenarios!("runs", Nodes:
     every_node_knows_the_runs,
@@ -146,6 +148,58 @@ fn a_run_tells_what_came_of_it_and_outlives_a_crash() {
     stub_server.release();
 }
 
+fn a_run_tells_why_cells_failed_and_were_skipped() {
+    let stub_server = StubServer::start(|seen, _| match seen.path.as_str() {
+        "/bad" => Reply::Json(400, json!({})),
+        "/key" => Reply::Json(401, json!({})),
+        _ => ok(json!("told")),
+    });
+    let mut server = started(&[]);
+    let table = server.api().table(&["Name"]);
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({}));
+    let names = ["a", "bad", "key", "bad", "", ""].map(|name| json!({ "Name": name }));
+    let ids = table.insert(names.to_vec().into());
+    run(&table, json!({}));
+    let code = |row: usize| table.cells(&ids[row])[&column]["error"]["code"].clone();
+    let (bad, key) = (code(1), code(2));
+    assert_ne!(bad, key);
+    let failures = json!([{ "code": bad, "cells": 2 }, { "code": key, "cells": 1 }]);
+    let skips = json!([{ "code": "missing_input", "cells": 2 }]);
+    let told = newest(&table);
+    assert_eq!((&told["failures"], &told["skips"]), (&failures, &skips), "{told}");
+    assert_eq!(table.get("/runs/run_1").ok()["run"], told);
+    server.crash_and_restart();
+    let table = table.through(&server.api());
+    assert_eq!(newest(&table), told, "it is kept");
+    // Those of one cause are tried again, and the next run counts anew.
+    assert_eq!(run(&table, json!({ "statuses": ["error"], "errorCodes": [key] })), 1);
+    let again = newest(&table);
+    assert_eq!(again["failures"], json!([{ "code": key, "cells": 1 }]), "{again}");
+    assert_eq!(again["skips"], json!([]));
+}
+
+fn a_run_tells_which_rate_limit_holds_it_back() {
+    let stub_server = StubServer::start(|_, _| ok(json!(1)));
+    let server = started(&[]);
+    let table = server.api().table(&["Name"]);
+    asks(&table, "Quick", &stub_server, "/@{Name}", json!({}));
+    let rate = json!({ "rateLimit": { "requests": 1, "perSeconds": 60 } });
+    let slow = asks(&table, "Slow", &stub_server, "/slow/@{Name}", rate);
+    let names: Value = (0..5).map(|number| json!({ "Name": format!("n{number}") })).collect();
+    table.insert(names);
+    table.post("/trigger", json!({})).ok();
+    let running = table.get("/runs/run_1").ok()["run"].clone();
+    let limit = &running["rateLimit"];
+    let fields = ["scope", "columnId", "header", "requests", "perSeconds"];
+    let expected = [json!("column"), json!(slow), json!("Slow"), json!(1), json!(60)];
+    assert_eq!(told(limit, &fields), expected, "{running}");
+    let (cells, seconds) = (limit["cells"].as_u64().unwrap(), limit["seconds"].as_u64().unwrap());
+    assert!((4..=5).contains(&cells) && seconds == 60 * cells, "{limit}");
+    assert_eq!(newest(&table).get("rateLimit"), None, "lists leave it out");
+    table.post("/stop", json!({})).ok();
+    assert_eq!(table.get("/runs/run_1").ok()["run"].get("rateLimit"), None, "it is over");
+}
+
 fn a_run_that_goes_on_outlives_a_crash() {
     let stub_server = StubServer::start(|_, _| Reply::Hanging);
     let mut server = started(&[]);
@@ -214,7 +268,10 @@ fn strangers_read_no_names() {
 }
 
 fn every_node_knows_the_runs() {
-    let stub_server = StubServer::start(|_, _| ok(json!(1)));
+    let stub_server = StubServer::start(|seen, _| match seen.path.as_str() {
+        "/n7" | "/n170" => Reply::Json(400, json!({})),
+        _ => ok(json!(1)),
+    });
     let here = first(&[("ROWMILL_NO_WORKERS", "true")]);
     let _working = here.beside("worker", &[]);
     let reading = here.beside("serve", &[]);
@@ -231,9 +288,10 @@ fn every_node_knows_the_runs() {
         let run = there.get(&format!("/runs/run_{number}")).ok()["run"].clone();
         assert_eq!(
             told(&run, &["status", "cells", "done"]),
-            [json!("finished"), json!(300), json!(300)],
+            [json!("finished"), json!(300), json!(298)],
             "{run}"
         );
+        assert_eq!(run["failures"][0]["cells"], 2, "{run}");
     }
     assert_eq!(runs(&table), runs(&there));
     assert_eq!(runs(&table).len(), 3);

@@ -45,7 +45,7 @@ fn rows(count: usize) -> Value {
 }
 
 fn calls_of(node: &Server) -> u64 {
-    let metrics = node.api_without_key().get("/metrics").text;
+    let metrics = node.metrics();
     let lines = metrics.lines().filter(|line| line.starts_with("rowmill_calls_total{"));
     lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
 }

@@ -97,6 +97,7 @@ fn a_cap_pauses_the_run_until_it_is_raised() {
         (&json!(10), &json!(30), &json!(0)),
         "{status}"
     );
+    assert_eq!(status["run"]["waiting"]["cells"], 30, "all that are queued: {status}");
     let message = status["run"]["waiting"]["reason"]["message"].as_str().unwrap();
     assert!(message.starts_with("The team's cap of $0.1 a day is reached"), "{message}");
     let cap = api.get("/v4/team/spending").ok()["caps"][0].clone();
@@ -225,6 +226,10 @@ fn what_was_spent_is_listed_and_exported() {
         (&line["columnId"], &line["column"], &line["usd"]),
         (&json!(column), &json!("Answer"), &json!(0.05))
     );
+    let project = line["projectId"].as_str().unwrap();
+    let own = by(&format!("column&projectId={project}"));
+    assert_eq!((&own["lines"], &own["totals"]["calls"]), (&json!([line]), &json!(5)), "{own}");
+    assert_eq!(by("day&projectId=none")["lines"], json!([]));
     assert_eq!(by("provider")["lines"][0]["provider"], "openai");
     assert!(by("person")["lines"][0]["person"].as_str().unwrap().starts_with("key "), "{}", by("person"));
     let file = api.get("/v4/usage/spending/export");

@@ -9,7 +9,7 @@ use crate::harness::runner::scenarios;
 use crate::harness::{Api, Request, Scenario, Server, eventually, http, server};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("system", Shared:
-    health_readiness_and_metrics_need_no_key,
+    health_needs_no_key_and_metrics_need_their_token,
     the_document_is_openapi_3_0_3_and_what_the_command_prints,
     the_docs_page_fetches_nothing_from_elsewhere,
     the_team_and_the_limits_are_told,
@@ -20,20 +20,23 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("system", Shared:
 );
 pub(crate) const OWN: &[Scenario] = &scenarios!("system", Own:
     logs_carry_the_request_id_and_no_secret,
+    log_lines_say_who_called_and_from_where,
+    everything_said_in_json_mode_has_one_shape,
 );
 
-fn health_readiness_and_metrics_need_no_key(api: &Api) {
+fn health_needs_no_key_and_metrics_need_their_token(api: &Api) {
     let anonymous = server::shared().api_without_key();
     anonymous.get("/healthz").ok();
     anonymous.get("/readyz").ok();
     api.get("/v4/team").ok();
-    let metrics = anonymous.get("/metrics");
-    assert_eq!(metrics.status(), 200);
-    let counted = metrics.text.lines().find(|line| {
+    anonymous.get("/metrics").refused(401, "unauthenticated");
+    api.get("/metrics").refused(401, "unauthenticated");
+    let metrics = server::shared().metrics();
+    let counted = metrics.lines().find(|line| {
         line.starts_with("rowmill_http_requests_total") && line.contains("/v4/team") && line.contains("200")
     });
-    assert!(counted.is_some(), "{}", metrics.text);
-    for line in metrics.text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    assert!(counted.is_some(), "{metrics}");
+    for line in metrics.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (_, value) = line.rsplit_once(' ').unwrap();
         assert!(value.parse::<f64>().is_ok(), "{line}");
         assert!(!line.contains("proj_"), "{line}");
@@ -192,4 +195,74 @@ fn logs_carry_the_request_id_and_no_secret() {
     assert_eq!((&fields["status"], &fields["request_id"]), (&json!(404), &json!("find-me-2")), "{line}");
     let secret = key.rsplit('_').next().unwrap();
     assert!(!log.contains(secret) && !log.contains("guessed_secret"), "a key is in the log");
+}
+
+fn log_lines_say_who_called_and_from_where() {
+    let server = Server::start(&[("ROWMILL_LOG", "info"), ("ROWMILL_LOG_FORMAT", "json")]);
+    let (api, trace) = (server.api(), "4bf92f3577b34da6a3ce929d0e0e4736");
+    let team = api.get("/v4/team").ok()["team"]["id"].clone();
+    let traced = Request::get("/v4/projects").header("X-Request-Id", "with-a-key");
+    api.send(traced.header("traceparent", &format!("00-{trace}-00f067aa0ba902b7-01"))).ok();
+    let refused = Request::get("/v4/projects").header("X-Request-Id", "without-a-key");
+    server.api_without_key().send(refused.header("traceparent", "made up")).refused(401, "unauthenticated");
+    let line = |id: &str| -> Value {
+        let line = eventually("the log has it", Duration::from_secs(10), || {
+            server.log().lines().find(|line| line.contains(id)).map(str::to_owned)
+        });
+        serde_json::from_str::<Value>(&line).unwrap()["fields"].clone()
+    };
+    let known = line("with-a-key");
+    assert_eq!((&known["team"], &known["client"]), (&team, &json!("127.0.0.1")), "{known}");
+    assert_eq!((&known["trace_id"], &known["route"]), (&json!(trace), &json!("/v4/projects")), "{known}");
+    let keys = api.get("/v4/keys").text;
+    let key = known["key"].as_str().unwrap();
+    assert!(key.starts_with("key_") && keys.contains(key), "{known} {keys}");
+    let unknown = line("without-a-key");
+    assert_eq!(unknown["client"], "127.0.0.1", "{unknown}");
+    for field in ["team", "key", "trace_id"] {
+        assert_eq!(unknown.get(field), None, "{unknown}");
+    }
+}
+
+fn everything_said_in_json_mode_has_one_shape() {
+    let settings = [
+        ("ROWMILL_LOG", "info"),
+        ("ROWMILL_LOG_FORMAT", "json"),
+        ("ROWMILL_ADMIN_LISTEN", "127.0.0.1:0"),
+        ("ROWMILL_DRAIN_SECONDS", "1"),
+    ];
+    let server = Server::start(&settings);
+    let first = eventually("the first key is told", Duration::from_secs(10), || {
+        server.printed().lines().find(|line| line.contains("api_key")).map(str::to_owned)
+    });
+    let first: Value = serde_json::from_str(&first).unwrap();
+    let key = first["fields"]["api_key"].as_str().unwrap();
+    server.api_with(key).get("/v4/team").ok();
+    let link = first["fields"]["sign_in_link"].as_str().unwrap();
+    assert!(link.starts_with(&format!("http://{}/signin/", server.address)), "{link}");
+    // Of two servers on one folder the second is refused, or else a second address is taken.
+    server.terminate();
+    assert!(server.wait_for_end().success());
+    let told = server::refusal(
+        server.folder(),
+        &[("ROWMILL_LOG_FORMAT", "json"), ("ROWMILL_ADMIN_LISTEN", "192.0.2.1:1")],
+    );
+    let said = [server.printed(), server.log(), told].join("\n");
+    for line in said.lines().filter(|line| !line.is_empty()) {
+        let read: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        assert!(read["fields"]["message"].is_string() && read["target"].is_string(), "{line}");
+        assert!(["INFO", "WARN", "ERROR"].contains(&read["level"].as_str().unwrap()), "{line}");
+        let at = read["timestamp"].as_str().unwrap();
+        assert!(at.len() == 27 && at.ends_with('Z'), "{line}");
+    }
+    for words in [
+        "is listening on",
+        "metrics are also on",
+        "is draining",
+        "is stopping",
+        "has stopped",
+        "cannot listen",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
 }

@@ -1,9 +1,10 @@
 //! The steps of a research: the model is asked, what it calls for is carried out, until there is an answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_model::cell::Meta;
-use rowmill_model::{CellError, ErrorCode, Spent};
+use rowmill_model::{CellError, ErrorCode, Paid, Spent};
 use rowmill_providers::Failure;
 use rowmill_providers::llm::{
     self, Adaptation, Dialect, Entry, Output, Question, ToolAnswer, ToolQuestion, ToolReply, ToolWire,
@@ -12,18 +13,18 @@ use rowmill_store::StoreError;
 
 use super::super::conversation::ADAPTATIONS_MAX;
 use super::super::dialects::dialect_key;
-use super::super::{ProviderCalls, column_limit, identity};
+use super::super::refusal::Refusal;
+use super::super::{ProviderCalls, column_limit};
 use super::answer::Answer;
 use super::calls::Caller;
+use super::prices::Priced;
 use super::record::{Record, TurnRecord};
 use super::steps::Steps;
 use super::task::Task;
 use super::transcript::{LastTurn, Transcript};
-use super::{details, instructions};
+use super::{details, failures, instructions};
 use crate::cell_runner::{CallFailure, CallOutcome};
 
-/// A model that is slow still gets some time for its last turn.
-const DEADLINE_MIN: Duration = Duration::from_secs(10);
 /// Less room is not enough for an answer.
 const OUTPUT_TOKENS_MIN: u64 = 500;
 
@@ -32,11 +33,13 @@ impl ProviderCalls {
         // A trial is kept nowhere.
         let store = self.research_state.store.clone().filter(|_| task.cell.run.is_some());
         let mut steps = Steps::new(store, self.clock(), task.steps_key());
-        let mut transcript = Transcript::new(&task.system, task.prompt);
+        let mut transcript = Transcript::new(&task.system, task.prompt, task.prices.provider);
+        let begun = self.now();
         match steps.load().await {
-            Ok(records) => records.into_iter().for_each(|record| transcript.apply(record)),
+            Ok(records) => self.resume(task, records, &mut transcript, &mut steps).await,
             Err(error) => return unread(&error),
         }
+        let millis_before = transcript.used.millis;
         if transcript.used.steps == 0 && transcript.tokens() > u64::from(task.limits.max_input_tokens) {
             let words =
                 "The prompt alone exceeds the limit of input tokens. Raise it in the column settings.";
@@ -44,6 +47,11 @@ impl ProviderCalls {
         }
         let outcome = match self.go_on(task, &mut transcript, &mut steps).await {
             Ok(answer) => details::found(task, &transcript, answer),
+            Err(CallOutcome::Failed(failure)) => {
+                let before = (begun, millis_before);
+                let counted = self.count_failure(task, before, &mut transcript, &mut steps, *failure).await;
+                CallOutcome::Failed(Box::new(counted))
+            }
             Err(outcome) => outcome,
         };
         self.conclude(task, &transcript, &mut steps, outcome).await
@@ -56,14 +64,18 @@ impl ProviderCalls {
         transcript: &mut Transcript,
         steps: &mut Steps<'_>,
     ) -> Result<Answer, CallOutcome> {
-        let caller = Caller { cell: task.cell, limits: task.limits, engines: &task.engines };
+        let Task { cell, limits, engines, prices, .. } = task;
+        let caller = Caller { cell, limits, engines, prices };
         loop {
             while let Some(call) = transcript.pending() {
                 let record = self.carry_out(caller, transcript, &call).await?;
                 note(transcript, steps, Record::Called(Box::new(record))).await;
             }
+            if transcript.used.steps == 0 && transcript.time(limits).is_near() {
+                return Err(failures::time_over(task));
+            }
             let told = match &transcript.last {
-                None => transcript.is_near(task.limits).map(|_| instructions::last_turn(&[])),
+                None => transcript.is_near(limits, prices).map(|_| instructions::last_turn(&[])),
                 Some(last) => match read(task, transcript, last) {
                     Ok(answer) => return Ok(answer),
                     Err(problems) if last.is_final && transcript.used.steps >= task.limits.max_steps => {
@@ -96,9 +108,11 @@ impl ProviderCalls {
             model: task.name.clone(),
             system: Some(task.system.clone()),
             turns: Vec::new(),
+            prefix: Some(task.prefix.clone()),
             temperature: task.config.temperature,
             max_tokens: Some(task.config.max_tokens.map_or(left, |own| own.min(left))),
             output: if told.is_some() { Output::Json(Some(task.shape.sent.clone())) } else { Output::Text },
+            attachments: Arc::clone(&task.attachments),
         };
         let more = told.iter().cloned().map(Entry::User);
         let entries: Vec<Entry> = transcript.entries.iter().cloned().chain(more).collect();
@@ -110,22 +124,12 @@ impl ProviderCalls {
             may_call: told.is_none(),
             hosted_searches: task.limits.hosted_search.then_some(searches_left),
         };
-        let gone = Duration::from_millis(transcript.used.millis);
-        let left = Duration::from_secs(task.limits.max_seconds.into()).saturating_sub(gone);
-        let deadline = left.max(DEADLINE_MIN).min(self.config.ai_deadline);
+        let left = transcript.time(task.limits).for_turn(told.is_some());
+        let deadline = left.min(self.config.ai_deadline);
         let (reply, wire) = self.ask_on_some_wire(task, transcript.wire, asked, deadline).await?;
-        let ToolReply {
-            reply,
-            turn,
-            calls,
-            hosted,
-            is_paused,
-            input_tokens,
-            cached_tokens,
-            cache_written_tokens,
-        } = reply;
-        let mut spent = reply.paid();
-        spent.usage.input_tokens = input_tokens;
+        let ToolReply { reply, turn, calls, hosted, is_paused } = reply;
+        let Priced { paid, unpriced } = task.prices.turn(reply.model.as_deref(), hosted.len(), reply.paid());
+        let spent = Paid::sum(&paid);
         let millis = u64::try_from(self.now().duration_since(started).as_millis()).unwrap_or_default();
         let (text, truncated, model) = (reply.text, reply.truncated, reply.model);
         let is_final = told.is_some();
@@ -140,9 +144,8 @@ impl ProviderCalls {
             is_final,
             told,
             model,
-            cached_tokens,
-            cache_written_tokens,
             spent,
+            unpriced,
             millis,
         })
     }
@@ -163,7 +166,7 @@ impl ProviderCalls {
             None => ToolWire::of(task.model.ai, &task.model.access),
         };
         let is_free = transcript_is_free(asked.entries);
-        let key = dialect_key(task.model, &asked.question);
+        let key = dialect_key(task.model.provider, &task.model.access, &asked.question);
         let known = self.dialects.of(key, self.now());
         let mut dialect = known;
         let mut adaptations_left = ADAPTATIONS_MAX;
@@ -206,24 +209,14 @@ impl ProviderCalls {
         deadline: Duration,
     ) -> Result<Result<ToolAnswer, Failure>, CallOutcome> {
         let Task { cell, model, .. } = task;
-        let account = identity(model.provider, &model.access);
-        let is_rejected = || match self.rejected_credentials.recall(cell, account) {
-            Some(failure) => Err(CallOutcome::from(failure)),
-            None => Ok(()),
-        };
-        is_rejected()?;
-        let _first = self.rejected_credentials.wait_for_first(cell, account, self.clock()).await;
         let mut limits = vec![self.credential_limit(model.provider, &model.access)];
         limits.extend(column_limit(&cell.project, &cell.column));
-        let permit = self.call_limits.acquire(&limits, cell, self.clock(), self.config.wait_max).await?;
-        // Another cell may have been refused while this one waited for its turn.
-        is_rejected()?;
-        let started = self.now();
-        let answer = llm::ask_with_tools(&self.client, wire, &model.access, asked, dialect, deadline).await;
-        self.rejected_credentials.note(cell, account, &answer, self.clock()).await;
-        permit.report(&answer, self.now());
-        self.measure(model.provider.about.id, started, &answer);
-        Ok(answer)
+        let ask = llm::ask_with_tools(&self.client, wire, &model.access, asked, dialect, deadline);
+        match self.call_with_credential(cell, model.provider, &model.access, &limits, ask).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(Refusal::Failed(failure)) => Ok(Err(*failure)),
+            Err(Refusal::PutOff(outcome)) => Err(outcome),
+        }
     }
 
     /// Puts what was paid on the account, and says which records are of no more use.
@@ -239,9 +232,10 @@ impl ProviderCalls {
                 let is_over =
                     !call_failure.is_transient && call_failure.error.code == ErrorCode::InvalidOutput;
                 let mut spent = Spent::of(&call_failure.meta);
-                spent += transcript.used.uncharged;
+                spent += transcript.owed();
                 let mut meta = details::meta(task, transcript);
                 spent.note(&mut meta);
+                Paid::note(transcript.uncharged.clone(), &mut meta);
                 steps.add(&Record::Charged).await;
                 if is_over {
                     self.research_state.finish(task.cell.ticket, steps.names());
@@ -252,6 +246,13 @@ impl ProviderCalls {
             outcome @ (CallOutcome::Value(..) | CallOutcome::NoData(_)) => {
                 self.research_state.finish(task.cell.ticket, steps.names());
                 outcome
+            }
+            // It goes on later. What it took so far counts now, or a cap would not know of it.
+            CallOutcome::Later(at, cause, mut meta) if !transcript.uncharged.is_empty() => {
+                transcript.owed().note(&mut meta);
+                Paid::note(transcript.uncharged.clone(), &mut meta);
+                steps.add(&Record::Charged).await;
+                CallOutcome::Later(at, cause, meta)
             }
             outcome @ (CallOutcome::Later(..) | CallOutcome::Skipped(_)) => outcome,
         }

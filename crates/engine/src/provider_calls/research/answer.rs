@@ -1,10 +1,13 @@
 //! The answer of a research: its shape, how it is read, and which of its sources are true.
 
+use std::sync::Arc;
+
 use rowmill_model::AnswerSchema;
 use rowmill_model::value::member;
 use rowmill_providers::llm::read_json;
 use serde_json::{Map, Value as Json, json};
 
+use super::super::answer_schemas;
 use super::transcript::Transcript;
 
 /// What a model found.
@@ -21,7 +24,7 @@ pub(super) struct Answer {
 #[derive(Debug)]
 pub(super) struct Shape {
     /// The column's own schema; none for text.
-    schema: Option<AnswerSchema>,
+    schema: Option<Arc<AnswerSchema>>,
     /// The schema of the whole answer, as it is sent.
     pub(super) sent: Json,
 }
@@ -34,7 +37,7 @@ const QUOTE_CHARS_MIN: usize = 3;
 impl Shape {
     /// The error is a sentence about the column's schema.
     pub(super) fn new(schema: Option<&Json>) -> Result<Self, String> {
-        let compiled = schema.map(AnswerSchema::compile).transpose()?;
+        let compiled = schema.map(answer_schemas::compiled).transpose()?;
         Ok(Self { schema: compiled, sent: sent(schema) })
     }
 
@@ -161,7 +164,6 @@ fn stands_in(quote: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rowmill_model::Spent;
     use rowmill_providers::llm::ToolResult;
 
     use super::super::record::{CallRecord, Done, Record, Seen};
@@ -169,14 +171,15 @@ mod tests {
 
     /// One page was read.
     fn read_one() -> Transcript {
-        let mut transcript = Transcript::new("", "Who?");
+        let mut transcript = Transcript::new("", "Who?", "openai");
         let page =
             Seen { url: "https://a.test/team".to_owned(), title: "Team".to_owned(), text: String::new() };
         let text = "Our **CEO** is\nAda  Lovelace.".to_owned();
         transcript.apply(Record::Called(Box::new(CallRecord {
             result: ToolResult { id: "1".to_owned(), text, is_error: false },
             done: Done::Read { url: "http://www.a.test/team/".to_owned(), page, links: vec![], chars: 1 },
-            spent: Spent::NOTHING,
+            paid: Vec::new(),
+            unpriced: Vec::new(),
             millis: 0,
             is_cached: false,
         })));

@@ -1,15 +1,17 @@
 //! The calls that a model makes: what is looked up for it, and what it is told instead where it may not.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
-use rowmill_model::Spent;
 use rowmill_model::column::{Research, ScrapeFormat, WebScraper};
 use rowmill_providers::llm::{ToolCall, ToolResult};
 use rowmill_providers::scrape::{Scraped, Target};
-use rowmill_providers::search::{Found, Query};
+use rowmill_providers::search::Query;
 
 use super::super::research_state::Page;
 use super::super::{ProviderCalls, team_part};
 use super::instructions::{FETCH_PAGE, WEB_SEARCH, set_apart};
+use super::prices::{Priced, Prices};
 use super::record::{CallRecord, Done, Seen};
 use super::transcript::Transcript;
 use super::web_search::{SearchAccess, Searched};
@@ -24,7 +26,8 @@ const PAGE_TIMEOUT_SECONDS: u32 = 30;
 const LINKS_MAX: usize = 500;
 /// What is kept of something that a model asks for, for people to read.
 const ASKED_CHARS_MAX: usize = 300;
-const KEPT_FOR: std::time::Duration = std::time::Duration::from_hours(1);
+const KEPT_FOR: Duration = Duration::from_hours(1);
+const TIME_OVER: &str = "The time is over. Answer from what you have.";
 const ENTRY_BYTES: usize = 512;
 
 /// What calls are made for.
@@ -33,13 +36,14 @@ pub(super) struct Caller<'a> {
     pub(super) cell: &'a Cell,
     pub(super) limits: &'a Research,
     pub(super) engines: &'a [SearchAccess],
+    pub(super) prices: &'a Prices,
 }
 
 /// What a call brought.
 struct Brought {
     text: String,
     done: Done,
-    spent: Spent,
+    priced: Priced,
     is_cached: bool,
 }
 
@@ -52,16 +56,21 @@ impl ProviderCalls {
         call: &ToolCall,
     ) -> Result<CallRecord, CallOutcome> {
         let started = self.now();
-        let brought = match permitted(caller.limits, transcript, call) {
-            Ok(Permitted::Search(query, bytes_max)) => self.call_search(caller, &query, bytes_max).await?,
-            Ok(Permitted::Page(url, bytes_max)) => self.call_page(caller.cell, &url, bytes_max).await?,
+        let left = transcript.time(caller.limits).for_calls();
+        let brought = match permitted(caller, transcript, call) {
+            Ok(Permitted::Search(query, bytes_max)) => {
+                self.in_time(left, self.call_search(caller, &query, bytes_max)).await?
+            }
+            Ok(Permitted::Page(url, bytes_max)) => {
+                self.in_time(left, self.call_page(caller.cell, &url, bytes_max)).await?
+            }
             Err(why) => Err(why),
         };
         let millis = u64::try_from(self.now().duration_since(started).as_millis()).unwrap_or_default();
         let result = |text: String, is_error: bool| ToolResult { id: call.id.clone(), text, is_error };
         Ok(match brought {
-            Ok(Brought { text, done, spent, is_cached }) => {
-                CallRecord { result: result(text, false), done, spent, millis, is_cached }
+            Ok(Brought { text, done, priced: Priced { paid, unpriced }, is_cached }) => {
+                CallRecord { result: result(text, false), done, paid, unpriced, millis, is_cached }
             }
             Err(why) => {
                 let done =
@@ -70,12 +79,26 @@ impl ProviderCalls {
                 CallRecord {
                     result: result(text, true),
                     done,
-                    spent: Spent::NOTHING,
+                    paid: Vec::new(),
+                    unpriced: Vec::new(),
                     millis,
                     is_cached: false,
                 }
             }
         })
+    }
+
+    /// What takes longer than the time that is left is given up, so that the last turn still fits.
+    async fn in_time(
+        &self,
+        left: Duration,
+        call: impl Future<Output = Result<Result<Brought, String>, CallOutcome>>,
+    ) -> Result<Result<Brought, String>, CallOutcome> {
+        tokio::select! {
+            biased;
+            brought = call => brought,
+            () = self.clock().sleep(left) => Ok(Err(TIME_OVER.to_owned())),
+        }
     }
 
     async fn call_search(
@@ -84,9 +107,9 @@ impl ProviderCalls {
         query: &Query,
         bytes_max: usize,
     ) -> Result<Result<Brought, String>, CallOutcome> {
-        let Searched { provider, found, is_cached } =
+        let Searched { provider, found, is_cached, made } =
             self.search_web(caller.cell, caller.engines, query).await?;
-        let Found { hits, spent } = found;
+        let (priced, hits) = (caller.prices.searches(made), found.hits);
         let lines = hits
             .iter()
             .enumerate()
@@ -103,7 +126,7 @@ impl ProviderCalls {
             provider: provider.about.id.to_owned(),
             hits: hits.collect(),
         };
-        Ok(Ok(Brought { text, done, spent, is_cached }))
+        Ok(Ok(Brought { text, done, priced, is_cached }))
     }
 
     async fn call_page(
@@ -131,7 +154,7 @@ impl ProviderCalls {
         let shown = set_apart(&format!("The page {found_at}"), &format!("{title}\n\n{text}"));
         let page = Seen { url: found_at, title, text: String::new() };
         let done = Done::Read { url: url.to_owned(), page, links, chars };
-        Ok(Ok(Brought { text: shown, done, spent: Spent::NOTHING, is_cached }))
+        Ok(Ok(Brought { text: shown, done, priced: Priced::default(), is_cached }))
     }
 
     /// A page that another cell of the run reads, or has read, is not fetched again.
@@ -186,8 +209,8 @@ enum Permitted {
 }
 
 /// Whether a call may be carried out; if not, why, for the model.
-fn permitted(limits: &Research, transcript: &Transcript, call: &ToolCall) -> Result<Permitted, String> {
-    let used = transcript.used;
+fn permitted(caller: Caller<'_>, transcript: &Transcript, call: &ToolCall) -> Result<Permitted, String> {
+    let (limits, used) = (caller.limits, transcript.used);
     let Some(arguments) = &call.arguments else {
         return Err("The arguments are not valid JSON.".to_owned());
     };
@@ -198,14 +221,17 @@ fn permitted(limits: &Research, transcript: &Transcript, call: &ToolCall) -> Res
     if used.calls >= limits.max_calls {
         return Err("The limit of calls is reached. Answer from what you have.".to_owned());
     }
-    if used.millis >= u64::from(limits.max_seconds) * 1_000 {
-        return Err("The time is over. Answer from what you have.".to_owned());
+    if transcript.time(limits).is_near() {
+        return Err(TIME_OVER.to_owned());
     }
     let bytes_max = transcript.result_bytes_max(limits);
     let bytes_max = bytes_max.ok_or("The limit of tokens is reached. Answer from what you have.")?;
     match call.name.as_str() {
         WEB_SEARCH if used.searches >= limits.max_searches => {
             Err("The limit of searches is reached. Read pages, or answer from what you have.".to_owned())
+        }
+        WEB_SEARCH if transcript.is_over_cost(limits, caller.prices, caller.engines) => {
+            Err("The limit of cost is reached. Read pages, or answer from what you have.".to_owned())
         }
         WEB_SEARCH => {
             let query = Query::new(text("query")?, limits.country.as_deref());
@@ -231,7 +257,7 @@ fn words(outcome: CallOutcome) -> String {
     match outcome {
         CallOutcome::Failed(call_failure) => call_failure.error.message,
         CallOutcome::Skipped(error) => error.message,
-        CallOutcome::Later(_, cause) => busy(cause).message,
+        CallOutcome::Later(_, cause, _) => busy(cause).message,
         CallOutcome::Value(..) | CallOutcome::NoData(_) => "The page has no text.".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! What a cell's details say of a research: who answered, what it took, and each of its steps.
 
+use rowmill_model::Paid;
 use rowmill_model::cell::Meta;
 use rowmill_providers::llm::HostedSearch;
 use serde_json::{Map, Value as Json, json};
@@ -17,7 +18,8 @@ const FOUND_MAX: usize = 10;
 /// The outcome of a research that came to an answer.
 pub(super) fn found(task: &Task<'_>, transcript: &Transcript, answer: Answer) -> CallOutcome {
     let mut meta = meta(task, transcript);
-    transcript.used.uncharged.note(&mut meta);
+    transcript.owed().note(&mut meta);
+    Paid::note(transcript.uncharged.clone(), &mut meta);
     let Answer { value, confidence, sources } = answer;
     if let Some(confidence) = confidence {
         meta.insert("confidence".to_owned(), confidence.into());
@@ -36,22 +38,19 @@ pub(super) fn found(task: &Task<'_>, transcript: &Transcript, answer: Answer) ->
 
 /// Who answered, and what was done for it.
 pub(super) fn meta(task: &Task<'_>, transcript: &Transcript) -> Meta {
-    let Used { steps, calls: _, searches, millis, cached_tokens, cache_written_tokens, .. } = transcript.used;
+    let Used { steps, calls: _, searches, millis, .. } = transcript.used;
     let named = transcript.model.clone().unwrap_or_else(|| task.name.clone());
     let mut meta = Meta::new();
     meta.insert("provider".to_owned(), task.model.provider.about.id.into());
     meta.insert("model".to_owned(), named.into());
     meta.insert("milliseconds".to_owned(), millis.into());
-    let counts = [
-        ("calls", u64::from(steps)),
-        ("searches", u64::from(searches)),
-        ("cachedTokens", cached_tokens),
-        ("cacheWrittenTokens", cache_written_tokens),
-    ];
-    for (name, count) in counts {
+    for (name, count) in [("calls", u64::from(steps)), ("searches", u64::from(searches))] {
         if count > 0 {
             meta.insert(name.to_owned(), count.into());
         }
+    }
+    if let Some(note) = cost_note(task, transcript) {
+        meta.insert("costNote".to_owned(), note.into());
     }
     let steps: Vec<Json> =
         transcript.history.iter().flat_map(|record| hosted(record).into_iter().chain(step(record))).collect();
@@ -59,14 +58,30 @@ pub(super) fn meta(task: &Task<'_>, transcript: &Transcript) -> Meta {
     meta
 }
 
+/// What has no price, and so is not in the cost.
+fn cost_note(task: &Task<'_>, transcript: &Transcript) -> Option<String> {
+    let unpriced: Vec<&str> = transcript.unpriced.iter().map(String::as_str).collect();
+    if unpriced.is_empty() {
+        return None;
+    }
+    let limit = if task.limits.max_cost.is_some() { ", and maxCost does not limit it" } else { "" };
+    let what = unpriced.join(" and ");
+    Some(format!(
+        "No price is known for {what}: the cost leaves it out{limit}. Set a price in Settings, Spending."
+    ))
+}
+
 fn step(record: &Record) -> Option<Json> {
-    let (mut step, spent, millis) = match record {
-        Record::Turn(turn) => (answered(turn), turn.spent, turn.millis),
-        Record::Called(call) => (called(call), call.spent, call.millis),
-        Record::Charged => return None,
+    let (mut step, spent, unpriced, millis) = match record {
+        Record::Turn(turn) => (answered(turn), turn.spent, &turn.unpriced, turn.millis),
+        Record::Called(call) => (called(call), Paid::sum(&call.paid), &call.unpriced, call.millis),
+        Record::Charged | Record::Failed { .. } | Record::Waited { .. } => return None,
     };
     step.insert("milliseconds".to_owned(), millis.into());
     spent.note(&mut step);
+    if !unpriced.is_empty() {
+        step.insert("unpriced".to_owned(), true.into());
+    }
     Some(Json::Object(step))
 }
 
@@ -89,9 +104,6 @@ fn answered(turn: &TurnRecord) -> Map<String, Json> {
     let mut step = Map::from_iter([("type".to_owned(), Json::from("model"))]);
     if !turn.calls.is_empty() {
         step.insert("calls".to_owned(), turn.calls.len().into());
-    }
-    if turn.cached_tokens > 0 {
-        step.insert("cachedTokens".to_owned(), turn.cached_tokens.into());
     }
     if turn.is_final {
         step.insert("last".to_owned(), true.into());

@@ -1,7 +1,7 @@
 //! What happens while a cell is researched, one record after another. They are stored as they come, and a cell that
 //! runs again goes on behind the last of them.
 
-use rowmill_model::Spent;
+use rowmill_model::{Paid, Spent};
 use rowmill_providers::llm::{HostedSearch, ToolCall, ToolResult, ToolWire};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -15,6 +15,10 @@ pub(super) enum Record {
     Called(Box<CallRecord>),
     /// What was paid before is on the run's account.
     Charged,
+    /// An attempt failed at this time, in Unix milliseconds: what it took beside its steps, and the run it was made for.
+    Failed { millis: u64, at_ms: i64, run: Option<u64> },
+    /// The wait before the next attempt.
+    Waited { millis: u64, run: Option<u64> },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,10 +41,11 @@ pub(super) struct TurnRecord {
     /// What it was told then.
     pub(super) told: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) cached_tokens: u64,
-    pub(super) cache_written_tokens: u64,
-    /// Its tokens, and what they cost as far as that was told.
+    /// Its tokens, and what they cost.
     pub(super) spent: Spent,
+    /// What of it has no price.
+    #[serde(default)]
+    pub(super) unpriced: Vec<String>,
     pub(super) millis: u64,
 }
 
@@ -49,7 +54,11 @@ pub(super) struct TurnRecord {
 pub(super) struct CallRecord {
     pub(super) result: ToolResult,
     pub(super) done: Done,
-    pub(super) spent: Spent,
+    /// What it cost, of all who were asked.
+    #[serde(default)]
+    pub(super) paid: Vec<Paid>,
+    #[serde(default)]
+    pub(super) unpriced: Vec<String>,
     pub(super) millis: u64,
     /// Whether another cell of the run had asked for the same.
     pub(super) is_cached: bool,

@@ -1,10 +1,15 @@
 //! The state of a research, made from its records.
 
+use std::sync::Arc;
+
 use rowmill_model::column::Research;
-use rowmill_model::{Amount, Spent, Usage};
+use rowmill_model::prices::ModelPrice;
+use rowmill_model::{Amount, Paid, SpendingSettings, Spent, Usage};
 use rowmill_providers::llm::{Entry, ToolCall, ToolResult, ToolWire};
+use rowmill_store::spending::TeamSpending;
 use serde_json::json;
 
+use super::prices::Prices;
 use super::record::{CallRecord, Done, Record, Seen, TurnRecord};
 use super::transcript::Transcript;
 
@@ -25,13 +30,12 @@ fn turn(calls: &[&str], text: &str) -> TurnRecord {
         is_final: false,
         told: None,
         model: None,
-        cached_tokens: 0,
-        cache_written_tokens: 0,
         spent: Spent {
             cost: Amount::told(0.25),
             usage: Usage { input_tokens: 100, output_tokens: 10, ..Usage::NONE },
             ..Spent::NOTHING
         },
+        unpriced: Vec::new(),
         millis: 1_000,
     }
 }
@@ -45,14 +49,15 @@ fn searched(id: &str) -> Record {
     Record::Called(Box::new(CallRecord {
         result: ToolResult { id: id.to_owned(), text: "Found".to_owned(), is_error: false },
         done: Done::Searched { query: "x".to_owned(), provider: "brave".to_owned(), hits: vec![hit] },
-        spent: Spent::credits(Amount::told(1.0)),
+        paid: vec![Paid::new("brave", 1, Spent::credits(Amount::told(1.0)))],
+        unpriced: vec!["searches of Brave Search".to_owned()],
         millis: 500,
         is_cached: false,
     }))
 }
 
 fn after(records: impl IntoIterator<Item = Record>) -> Transcript {
-    let mut transcript = Transcript::new("", "Who?");
+    let mut transcript = Transcript::new("", "Who?", "openai");
     for record in records {
         // As it is stored.
         let text = serde_json::to_string(&record).unwrap();
@@ -73,9 +78,13 @@ fn every_call_is_answered_before_the_model_is_asked_again() {
     assert!(transcript.addresses.has("https://a.test") && transcript.page("http://www.a.test/").is_some());
     let used = transcript.used;
     assert_eq!((used.steps, used.calls, used.searches, used.millis), (1, 2, 2, 2_000));
-    assert_eq!(used.uncharged.cost.map(Amount::number), Some(0.25));
+    let owed: Vec<(&str, u64)> =
+        transcript.uncharged.iter().map(|paid| (paid.provider.as_str(), paid.spent.usage.attempts)).collect();
+    assert_eq!(owed, [("openai", 1), ("brave", 2)]);
+    assert_eq!(transcript.owed().cost.map(Amount::number), Some(0.25));
+    assert_eq!(transcript.unpriced.len(), 1, "each is named once");
     transcript.apply(Record::Charged);
-    assert_eq!(transcript.used.uncharged, Spent::NOTHING);
+    assert_eq!(transcript.owed(), Spent::NOTHING);
     assert_eq!(transcript.used.spent.cost.map(Amount::number), Some(0.25), "limits count all of it");
 }
 
@@ -92,7 +101,8 @@ fn calls_that_were_cut_off_or_came_too_late_are_not_made() {
 fn each_limit_leaves_room_for_the_last_turn() {
     let limits = |part: serde_json::Value| -> Research { serde_json::from_value(part).unwrap() };
     let transcript = after([turned(turn(&["1"], "")), searched("1")]);
-    assert_eq!(transcript.is_near(&Research::default()), None);
+    let free = prices(None);
+    assert_eq!(transcript.is_near(&Research::default(), &free), None);
     for (part, expected) in [
         (json!({"maxSteps": 2}), Some("steps")),
         (json!({"maxSteps": 3}), None),
@@ -104,8 +114,37 @@ fn each_limit_leaves_room_for_the_last_turn() {
         (json!({"maxCost": 0.3}), Some("cost")),
         (json!({"maxCost": 1}), None),
     ] {
-        assert_eq!(transcript.is_near(&limits(part.clone())), expected, "{part}");
+        assert_eq!(transcript.is_near(&limits(part.clone()), &free), expected, "{part}");
     }
     assert_eq!(transcript.result_bytes_max(&limits(json!({"maxInputTokens": 2_000}))), None);
     assert!(transcript.result_bytes_max(&Research::default()).is_some());
+}
+
+/// Prices of a model, in US dollars for a thousand tokens.
+fn prices(thousand: Option<f64>) -> Prices {
+    let mut settings = SpendingSettings::default();
+    if let Some(usd) = thousand {
+        settings.models.insert(
+            "m".to_owned(),
+            ModelPrice { input: usd * 1e3, output: usd * 1e3, cache_read: None, cache_write: None },
+        );
+    }
+    let spending = Arc::new(TeamSpending { settings, ..TeamSpending::default() });
+    Prices { spending, provider: "openai", model: "m".to_owned() }
+}
+
+#[test]
+fn the_cost_of_the_turns_to_come_counts() {
+    let limits = |max_cost| Research { max_cost: Some(max_cost), ..Research::default() };
+    let transcript = after([turned(turn(&["1"], "")), searched("1")]);
+    // Some 600 tokens in each of two turns, 2,000 kept for the last one, and 600 that come out: nearly 4,000.
+    for (thousand, max_cost, is_near) in
+        [(None, 0.4, false), (Some(0.01), 0.4, false), (Some(0.1), 0.4, true), (Some(0.1), 0.8, false)]
+    {
+        let near = transcript.is_near(&limits(max_cost), &prices(thousand));
+        assert_eq!(near, is_near.then_some("cost"), "{thousand:?} {max_cost}");
+    }
+    assert!(!transcript.is_over_cost(&limits(0.4), &prices(Some(0.01)), &[]));
+    assert!(transcript.is_over_cost(&limits(0.4), &prices(Some(0.1)), &[]));
+    assert!(!transcript.is_over_cost(&Research::default(), &prices(Some(0.1)), &[]), "there is no limit");
 }

@@ -2,14 +2,17 @@
 //!
 //! It is made from its records alone, so that a cell that runs again stands where it was.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use rowmill_model::Spent;
 use rowmill_model::column::Research;
+use rowmill_model::{Amount, Paid, Spent};
 use rowmill_providers::llm::{Entry, HostedPage, ToolCall, ToolResult, ToolWire};
 
 use super::addresses::{self, Addresses};
+use super::prices::Prices;
 use super::record::{CallRecord, Done, Record, Seen, TurnRecord};
+use super::time_limit::TimeLimit;
+use super::web_search::SearchAccess;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transcript {
@@ -24,8 +27,16 @@ pub(super) struct Transcript {
     /// Pages that tools have shown, by the name of their address.
     seen: HashMap<String, Seen>,
     pub(super) used: Used,
+    /// Of the last answer, as told, else as guessed. The next one will hardly be shorter.
+    last_input_tokens: u64,
+    /// Whom it owes what: the part that is not yet on the run's account.
+    pub(super) uncharged: Vec<Paid>,
+    /// What has no price.
+    pub(super) unpriced: BTreeSet<String>,
+    /// The model's, by id.
+    provider: &'static str,
     pub(super) model: Option<String>,
-    /// All records but those about accounts, for the cell's details.
+    /// All records but those about accounts and failures, for the cell's details.
     pub(super) history: Vec<Record>,
 }
 
@@ -39,11 +50,7 @@ pub(super) struct Used {
     /// As told, else as guessed.
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
-    pub(super) cached_tokens: u64,
-    pub(super) cache_written_tokens: u64,
     pub(super) spent: Spent,
-    /// The part of it that is not yet on the run's account.
-    pub(super) uncharged: Spent,
 }
 
 /// A turn that is an answer, or should be.
@@ -58,16 +65,18 @@ pub(super) struct LastTurn {
 const TOKEN_BYTES: usize = 4;
 /// What instructions and tools take beside the conversation.
 const OVERHEAD_TOKENS: u64 = 600;
+/// What an answer of the model has, roughly.
+const TURN_OUTPUT_TOKENS: u64 = 300;
 /// Tokens that are kept for the question of the last turn and its words.
 const LAST_TURN_TOKENS: u64 = 2_000;
 
 impl Transcript {
     /// The beginning: what is asked. Its addresses may be opened.
-    pub(super) fn new(system: &str, prompt: &str) -> Self {
+    pub(super) fn new(system: &str, prompt: &str, provider: &'static str) -> Self {
         let mut addresses = Addresses::default();
         addresses.add_text(system);
         addresses.add_text(prompt);
-        Self { entries: vec![Entry::User(prompt.to_owned())], addresses, ..Self::default() }
+        Self { entries: vec![Entry::User(prompt.to_owned())], addresses, provider, ..Self::default() }
     }
 
     /// The next call to carry out.
@@ -84,7 +93,11 @@ impl Transcript {
             Record::Turn(turn) => self.apply_turn(turn),
             Record::Called(call) => self.apply_call(call),
             Record::Charged => {
-                self.used.uncharged = Spent::NOTHING;
+                self.uncharged.clear();
+                return;
+            }
+            Record::Failed { millis, .. } | Record::Waited { millis, .. } => {
+                self.take_time(*millis, &[]);
                 return;
             }
         }
@@ -92,12 +105,10 @@ impl Transcript {
     }
 
     fn apply_turn(&mut self, turn: &TurnRecord) {
-        let used = &mut self.used;
-        used.steps += 1;
-        used.cached_tokens = used.cached_tokens.saturating_add(turn.cached_tokens);
-        used.cache_written_tokens = used.cache_written_tokens.saturating_add(turn.cache_written_tokens);
+        self.used.steps += 1;
         self.count_tokens(turn);
-        self.charge(turn.spent, turn.millis);
+        self.charge(Paid::new(self.provider, 1, turn.spent));
+        self.take_time(turn.millis, &turn.unpriced);
         self.wire = Some(turn.wire);
         self.model.clone_from(&turn.model);
         for search in &turn.hosted {
@@ -133,7 +144,10 @@ impl Transcript {
     }
 
     fn apply_call(&mut self, call: &CallRecord) {
-        self.charge(call.spent, call.millis);
+        for paid in &call.paid {
+            self.charge(paid.clone());
+        }
+        self.take_time(call.millis, &call.unpriced);
         match &call.done {
             Done::Searched { hits, .. } => {
                 self.used.calls += 1;
@@ -181,14 +195,24 @@ impl Transcript {
         let guessed = u64::try_from(turn.turn.to_string().len() / TOKEN_BYTES).unwrap_or(u64::MAX);
         let input = if told.input_tokens > 0 { told.input_tokens } else { self.tokens() };
         let output = if told.output_tokens > 0 { told.output_tokens } else { guessed };
+        self.last_input_tokens = input;
         self.used.input_tokens = self.used.input_tokens.saturating_add(input);
         self.used.output_tokens = self.used.output_tokens.saturating_add(output);
     }
 
-    fn charge(&mut self, spent: Spent, millis: u64) {
-        self.used.spent += spent;
-        self.used.uncharged += spent;
+    fn charge(&mut self, paid: Paid) {
+        self.used.spent += paid.spent;
+        paid.add_to(&mut self.uncharged);
+    }
+
+    fn take_time(&mut self, millis: u64, unpriced: &[String]) {
         self.used.millis = self.used.millis.saturating_add(millis);
+        self.unpriced.extend(unpriced.iter().cloned());
+    }
+
+    /// What is not yet on the run's account, together.
+    pub(super) fn owed(&self) -> Spent {
+        Paid::sum(&self.uncharged)
     }
 
     /// The tokens that the conversation has, roughly.
@@ -199,13 +223,16 @@ impl Transcript {
     }
 
     /// The limit that leaves room for one more turn only, which must be the last.
-    pub(super) fn is_near(&self, limits: &Research) -> Option<&'static str> {
-        let Used { steps, calls, searches, millis, input_tokens, output_tokens, spent, .. } = self.used;
+    pub(super) fn is_near(&self, limits: &Research, prices: &Prices) -> Option<&'static str> {
+        let Used { steps, calls, searches, input_tokens, output_tokens, .. } = self.used;
         let is_nearly = |used: u64, limit: u64| used.saturating_mul(5) >= limit.saturating_mul(4);
         // This turn, and the last one behind it.
         let next = self.tokens().saturating_mul(2).saturating_add(LAST_TURN_TOKENS);
         let max_input = u64::from(limits.max_input_tokens);
-        let cost = spent.cost.map_or(0.0, rowmill_model::Amount::number);
+        let cost = self.cost();
+        let sent = self.next_tokens().saturating_mul(2).saturating_add(LAST_TURN_TOKENS);
+        let turns = prices.next_turn(sent, 2 * TURN_OUTPUT_TOKENS);
+        let is_costly = |max_cost: f64| cost >= max_cost * 0.8 || cost + turns > max_cost;
         [
             (steps.saturating_add(1) >= limits.max_steps, "steps"),
             (calls >= limits.max_calls, "calls"),
@@ -215,11 +242,33 @@ impl Transcript {
                 "input tokens",
             ),
             (is_nearly(output_tokens, limits.max_output_tokens.into()), "output tokens"),
-            (is_nearly(millis, u64::from(limits.max_seconds) * 1_000), "seconds"),
-            (limits.max_cost.is_some_and(|max_cost| cost >= max_cost * 0.8), "cost"),
+            (self.time(limits).is_near(), "seconds"),
+            (limits.max_cost.is_some_and(is_costly), "cost"),
         ]
         .into_iter()
         .find_map(|(is_near, name)| is_near.then_some(name))
+    }
+
+    pub(super) fn time(&self, limits: &Research) -> TimeLimit {
+        TimeLimit::new(limits, self.used.millis)
+    }
+
+    /// Whether another search leaves too little for the last turn.
+    pub(super) fn is_over_cost(&self, limits: &Research, prices: &Prices, engines: &[SearchAccess]) -> bool {
+        let sent = self.next_tokens().saturating_add(LAST_TURN_TOKENS);
+        let last = prices.next_turn(sent, TURN_OUTPUT_TOKENS);
+        let cost = self.cost() + prices.next_search(engines) + last;
+        limits.max_cost.is_some_and(|max_cost| cost > max_cost)
+    }
+
+    /// What the next turn sends.
+    fn next_tokens(&self) -> u64 {
+        self.tokens().max(self.last_input_tokens)
+    }
+
+    /// US dollars so far, as far as they are known.
+    fn cost(&self) -> f64 {
+        self.used.spent.dollars().map_or(0.0, Amount::number)
     }
 
     /// The bytes that a tool may bring, so that the last turn still fits. None if hardly any.

@@ -9,7 +9,7 @@ use rowmill_providers::catalogue::{Kind, PROVIDERS, Provider};
 use rowmill_providers::search::{self, Engine, Found, Query};
 use rowmill_providers::{Access, Failure, FailureKind};
 
-use super::super::research_state::Refusal;
+use super::super::refusal::Refusal;
 use super::super::{ProviderCalls, column_limit, identity, invalid, team_part};
 use crate::cell_runner::{CallOutcome, Cell};
 use crate::credentials::TeamCredentials;
@@ -18,10 +18,10 @@ use crate::single_flight::Origin;
 
 /// A search provider that can be asked.
 #[derive(Debug, Clone)]
-pub(super) struct SearchAccess {
-    pub(super) provider: &'static Provider,
+pub(in super::super) struct SearchAccess {
+    pub(in super::super) provider: &'static Provider,
     engine: Engine,
-    access: Access,
+    pub(in super::super) access: Access,
 }
 
 /// What a search came to, and who answered.
@@ -30,6 +30,8 @@ pub(super) struct Searched {
     pub(super) provider: &'static Provider,
     pub(super) found: Found,
     pub(super) is_cached: bool,
+    /// Who was asked for it, those who found nothing included, and what they told of its cost.
+    pub(super) made: Vec<(&'static Provider, Spent)>,
 }
 
 /// How long a run's searches are remembered: the next row often asks the same.
@@ -37,7 +39,7 @@ const KEPT_FOR: Duration = Duration::from_hours(1);
 const ENTRY_BYTES: usize = 512;
 
 /// Whom a column asks: those that it names, else all that the team can use.
-pub(super) fn engines(
+pub(in super::super) fn engines(
     limits: &Research,
     credentials: &TeamCredentials,
 ) -> Result<Vec<SearchAccess>, CallOutcome> {
@@ -79,6 +81,12 @@ pub(super) fn engines(
     }
 }
 
+/// Whom a column asks, by id; nobody if it cannot search.
+pub(in super::super) fn engine_ids(limits: &Research, credentials: &TeamCredentials) -> Vec<String> {
+    let engines = engines(limits, credentials).unwrap_or_default();
+    engines.iter().map(|engine| engine.provider.about.id.to_owned()).collect()
+}
+
 impl ProviderCalls {
     /// Asks one after another. An outcome is why the cell cannot go on.
     pub(super) async fn search_web(
@@ -87,15 +95,18 @@ impl ProviderCalls {
         engines: &[SearchAccess],
         query: &Query,
     ) -> Result<Searched, CallOutcome> {
-        let mut nothing = None;
+        let (mut nothing, mut made) = (None, Vec::new());
         let mut failures = Vec::new();
         let mut put_off: Vec<CallOutcome> = Vec::new();
         for asked in engines {
             match self.search_shared(cell, asked, query).await {
                 Ok((found, is_cached)) => {
-                    let searched = Searched { provider: asked.provider, found, is_cached };
+                    if !is_cached {
+                        made.push((asked.provider, found.spent));
+                    }
+                    let searched = Searched { provider: asked.provider, found, is_cached, made: Vec::new() };
                     if !searched.found.hits.is_empty() {
-                        return Ok(searched);
+                        return Ok(Searched { made, ..searched });
                     }
                     nothing.get_or_insert(searched);
                 }
@@ -104,10 +115,10 @@ impl ProviderCalls {
             }
         }
         if let Some(nothing) = nothing {
-            return Ok(nothing);
+            return Ok(Searched { made, ..nothing });
         }
         let at = |outcome: &CallOutcome| match outcome {
-            CallOutcome::Later(at, _) => *at,
+            CallOutcome::Later(at, ..) => *at,
             _ => Timestamp::MAX,
         };
         if let Some(soonest) = put_off.into_iter().min_by_key(at) {
@@ -155,21 +166,9 @@ impl ProviderCalls {
 
     async fn search_once(&self, cell: &Cell, asked: &SearchAccess, query: &Query) -> Result<Found, Refusal> {
         let SearchAccess { provider, engine, access } = asked;
-        let account = identity(provider, access);
-        let is_rejected = || self.rejected_credentials.recall(cell, account).map_or(Ok(()), Err);
-        is_rejected()?;
-        let _first = self.rejected_credentials.wait_for_first(cell, account, self.clock()).await;
         let mut limits = vec![self.credential_limit(provider, access)];
         limits.extend(column_limit(&cell.project, &cell.column));
-        let acquired = self.call_limits.acquire(&limits, cell, self.clock(), self.config.wait_max).await;
-        let permit = acquired.map_err(Refusal::PutOff)?;
-        // Another cell may have been refused while this one waited for its turn.
-        is_rejected()?;
-        let started = self.now();
-        let found = search::search(&self.client, *engine, access, query).await;
-        permit.report(&found, self.now());
-        self.measure(provider.about.id, started, &found);
-        self.rejected_credentials.note(cell, account, &found, self.clock()).await;
-        found.map_err(Refusal::from)
+        let search = search::search(&self.client, *engine, access, query);
+        self.call_with_credential(cell, provider, access, &limits, search).await
     }
 }

@@ -1,9 +1,11 @@
-//! A store in memory, as simple as possible: one lock, plain maps, no index. A call that can fail halfway works on a copy.
-//! The databases are compared with it, and the engine's simulation runs on it.
+//! A store in memory, as simple as possible, which the databases are compared with and the engine's simulation runs on.
 
+mod batches;
 mod change;
 mod import_job;
 mod imports;
+mod kept_answers;
+mod observe;
 mod pages;
 mod project;
 mod project_writes;
@@ -30,6 +32,7 @@ use self::change::Changes;
 use self::project::MemoryProject;
 use self::state::State;
 use crate::error::{Result, StoreError};
+use crate::processing_status::ProcessingStatus;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
 use crate::store::{RowVisitor, Snapshot, Store};
@@ -39,11 +42,10 @@ use crate::types::{
     SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 use crate::work::{
-    Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Stop, Stopped, Ticket, Trigger,
-    Triggered, WorkerId,
+    Claim, Claimed, Lanes, Listener, Settle, Settled, Stop, Stopped, Ticket, Trigger, Triggered, WorkerId,
 };
 
-/// Keeps everything until it is dropped.
+/// Keeps everything until it is dropped: one lock, plain maps, no index. A call that can fail halfway works on a copy.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
@@ -399,15 +401,7 @@ impl Store for MemoryStore {
     }
 
     async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
-        self.read(|state| {
-            Ok(state.projects.get(&project).map(|entry| ProcessingStatus {
-                project: Arc::clone(&entry.project),
-                plan: Arc::clone(&entry.plan),
-                tally: entry.tally.clone(),
-                row_count: entry.row_count(),
-                updated_at_ms: entry.processed_at_ms,
-            }))
-        })
+        self.read(|state| Ok(state.projects.get(&project).map(MemoryProject::processing_status)))
     }
 
     async fn lanes(&self, now_ms: i64) -> Result<Lanes> {

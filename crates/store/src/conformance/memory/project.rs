@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details};
 use rowmill_model::plan::{
-    Block, EndedRun, Mark, Plan, Redefined, RowTransitions, StaleChange, StartedBy, Tally, block_of, place_of,
+    Block, EndedRun, Mark, Plan, Redefined, RowTransitions, StaleChange, StartedBy, Tally, Verdict, block_of,
+    place_of,
 };
 use rowmill_model::record::Slot;
+use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, Deletion, Project, Record, RowId, View};
 
 use crate::error::Result;
+use crate::processing_status::ProcessingStatus;
 use crate::types::{ProjectSummary, StoredProject, StoredRow};
-use crate::work::{ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX};
+use crate::work::{ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Lane};
 
 #[derive(Debug, Clone)]
 pub(super) struct MemoryProject {
@@ -54,6 +57,24 @@ pub(super) struct Trashed {
 }
 
 impl MemoryProject {
+    /// What is to be done with a ready cell; none if its row has vanished.
+    pub(super) fn judge(
+        &self,
+        lane: Lane,
+        position: u64,
+        now: jiff::Timestamp,
+    ) -> Result<Option<(Verdict, Record, RowId)>> {
+        let Some(row) = self.rows.get(&position) else { return Ok(None) };
+        let block: &Block = match self.blocks.get(&block_of(position)) {
+            Some(block) => block,
+            None => return Ok(None),
+        };
+        let states: CellStates = self.states(position, &row.details);
+        let view = RowView::new(&self.project.table, row.values.cells()?, &states);
+        let verdict = self.plan.judge(lane.slot, place_of(position), block, &view, now);
+        Ok(Some((verdict, row.values.clone(), row.id)))
+    }
+
     pub(super) fn row_count(&self) -> u64 {
         self.rows.len() as u64
     }
@@ -91,6 +112,17 @@ impl MemoryProject {
             version: self.version,
             row_count: self.row_count(),
             change_seq: self.change_seq,
+        }
+    }
+
+    pub(super) fn processing_status(&self) -> ProcessingStatus {
+        ProcessingStatus {
+            project: Arc::clone(&self.project),
+            plan: Arc::clone(&self.plan),
+            tally: self.tally.clone(),
+            row_count: self.row_count(),
+            updated_at_ms: self.processed_at_ms,
+            batches: Vec::new(),
         }
     }
 

@@ -8,7 +8,9 @@ use rowmill_model::{ProjectId, TeamId};
 
 use super::MemoryStore;
 use crate::error::{Result, StoreError};
-use crate::spending::{CapStanding, LedgerLine, Reserve, Reserved, RunCap, SpendingStore, TeamSpending};
+use crate::spending::{
+    CapStanding, LedgerEntry, LedgerLine, Reserve, Reserved, RunCap, SpendingStore, TeamSpending,
+};
 
 #[async_trait]
 impl SpendingStore for MemoryStore {
@@ -35,6 +37,10 @@ impl SpendingStore for MemoryStore {
         Ok(Reserved { granted: reserve.wanted, each: reserve.guess, reached: None })
     }
 
+    async fn charge(&self, _: TeamId, _: ProjectId, _: LedgerEntry) -> Result<()> {
+        Ok(())
+    }
+
     async fn cap_standings(&self, _: TeamId, _: i64) -> Result<Vec<CapStanding>> {
         Ok(Vec::new())
     }
@@ -49,5 +55,9 @@ impl SpendingStore for MemoryStore {
 
     async fn ledger(&self, _: TeamId, _: i64, _: i64) -> Result<Vec<LedgerLine>> {
         Ok(Vec::new())
+    }
+
+    async fn sweep_ledger(&self, _: i64) -> Result<bool> {
+        Ok(false)
     }
 }

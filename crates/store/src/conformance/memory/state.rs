@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 
 use super::import_job::MemoryImport;
 use super::project::MemoryProject;
+use crate::batches::{Batch, BatchLease};
 use crate::error::{Result, StoreError};
+use crate::kept_answers::KeptAnswer;
 use crate::received::ReceivedRecord;
 use crate::sessions::Session;
 use crate::spending::TeamSpending;
@@ -23,6 +25,8 @@ pub(super) struct State {
     pub(super) sessions: Vec<Session>,
     pub(super) imports: Vec<MemoryImport>,
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
+    pub(super) kept_answers: Vec<KeptAnswer>,
+    pub(super) batches: Vec<MemoryBatch>,
     pub(super) webhooks: BTreeMap<TeamId, TeamWebhooks>,
     pub(super) spending: BTreeMap<TeamId, TeamSpending>,
     pub(super) deliveries: Vec<MemoryDelivery>,
@@ -40,6 +44,14 @@ pub(super) struct State {
     pub(super) workers: BTreeMap<WorkerId, i64>,
     /// Cells that wait for their time.
     pub(super) retries: BTreeSet<(i64, Lane, u64)>,
+}
+
+/// A batch with who looks after it and when it is due.
+#[derive(Debug, Clone)]
+pub(super) struct MemoryBatch {
+    pub(super) batch: Batch,
+    pub(super) lease: BatchLease,
+    pub(super) due_at_ms: i64,
 }
 
 /// A delivery, and how often it was tried since it was last due by hand.

@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details, Meta, Trying};
-use rowmill_model::plan::{
-    Block, Ending, Phase, RowTransitions, StartedBy, Verdict, block_of, place_of, position_of,
-};
+use rowmill_model::plan::{Ending, Phase, Rehearsal, StartedBy, Verdict, block_of, place_of, position_of};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
 
 use super::change::Changes;
-use super::project::MemoryProject;
 use super::state::{MemoryClaim, State};
 use crate::error::Result;
 use crate::work::{
@@ -27,29 +24,32 @@ impl State {
         by: StartedBy,
     ) -> Result<Triggered> {
         let Trigger { project: id, rows, pick, limit, dry_run, now_ms } = trigger;
-        let mut count = 0;
+        let plan = Arc::clone(&self.entry(*id)?.plan);
+        let mut rehearsal = Rehearsal::new(&plan);
         for position in self.meant(*id, rows)? {
-            if limit.is_some_and(|limit| count >= limit) {
+            if limit.is_some_and(|limit| rehearsal.rows >= limit) {
                 break;
             }
-            // What would happen is tried on a copy: rows that have nothing to run are not touched.
             let entry = self.entry(*id)?;
-            let mut copy = entry.blocks.get(&block_of(position)).cloned().unwrap_or_default();
-            if !RowTransitions::new(&entry.plan, &mut copy, place_of(position)).trigger(pick) {
-                continue;
-            }
-            count += 1;
-            if !dry_run {
+            let block = entry.blocks.get(&block_of(position)).cloned().unwrap_or_default();
+            let before = rehearsal.rows;
+            rehearsal.look(pick, &plan, &block, place_of(position));
+            if rehearsal.rows > before && !dry_run {
                 self.step(changes, (*id, position), Some(*now_ms), |steps| steps.trigger(pick))?;
             }
         }
-        if count == 0 || *dry_run {
-            return Ok(Triggered { rows: count, run: None });
+        let cells = rehearsal.cells(&plan);
+        let Rehearsal { rows, left, .. } = rehearsal;
+        if *dry_run {
+            return Ok(Triggered { rows, run: None, left, cells });
+        }
+        if rows == 0 {
+            return Ok(Triggered::default());
         }
         changes.of(*id).started_by = Some(by);
         let tally = &mut self.entry_mut(*id)?.tally;
         tally.set_stopped(false);
-        Ok(Triggered { rows: count, run: Some(tally.run_number()) })
+        Ok(Triggered { rows, run: Some(tally.run_number()), ..Triggered::default() })
     }
 
     pub(super) fn stop(&mut self, changes: &mut Changes, stop: &Stop) -> Result<Stopped> {
@@ -286,7 +286,7 @@ impl State {
             CellResult::Retry { at_ms: at, error, .. } => {
                 return self.put_off(changes, lane, position, now_ms, (tries + 1, at, Some(error)), spent);
             }
-            CellResult::Later { at_ms: at, error } => {
+            CellResult::Later { at_ms: at, error, .. } => {
                 return self.put_off(changes, lane, position, now_ms, (tries, at, error), spent);
             }
         };
@@ -338,7 +338,7 @@ impl State {
         let values = row.values.clone();
         let cells = values.cells()?;
         if let Some(error) = waits_for {
-            entry.tally.put_off(error, retry_at_ms);
+            entry.tally.put_off(slot, error, retry_at_ms);
         }
         self.retries.insert((retry_at_ms, lane, position));
         self.step(changes, (id, position), Some(now_ms), |steps| {
@@ -426,25 +426,5 @@ impl MemoryClaim {
     fn tickets(&self, token: u64) -> impl Iterator<Item = Ticket> {
         let lane = self.lane;
         self.positions.iter().map(move |position| Ticket { token, lane, position: *position })
-    }
-}
-
-impl MemoryProject {
-    /// What is to be done with a ready cell; none if its row has vanished.
-    fn judge(
-        &self,
-        lane: Lane,
-        position: u64,
-        now: jiff::Timestamp,
-    ) -> Result<Option<(Verdict, rowmill_model::Record, rowmill_model::RowId)>> {
-        let Some(row) = self.rows.get(&position) else { return Ok(None) };
-        let block: &Block = match self.blocks.get(&block_of(position)) {
-            Some(block) => block,
-            None => return Ok(None),
-        };
-        let states: CellStates = self.states(position, &row.details);
-        let view = RowView::new(&self.project.table, row.values.cells()?, &states);
-        let verdict = self.plan.judge(lane.slot, place_of(position), block, &view, now);
-        Ok(Some((verdict, row.values.clone(), row.id)))
     }
 }

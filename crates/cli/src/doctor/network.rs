@@ -1,0 +1,107 @@
+//! The addresses: where the server listens, how it is reached through proxies, and whether names can be resolved.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use rowmill_api::PublicUrl;
+use tokio::net::TcpListener;
+
+use super::report::Finding;
+use crate::config::Serve;
+use crate::health;
+
+const LISTEN: &str = "listen";
+const PROXIES: &str = "proxies";
+const DNS: &str = "dns";
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+pub(super) async fn check(serve: &Serve) -> Vec<Finding> {
+    let mut findings = vec![listens(serve.listen, "--listen").await];
+    if let Some(admin) = serve.admin_listen {
+        findings.push(listens(admin, "--admin-listen").await);
+    }
+    findings.extend(proxies(serve));
+    findings.push(resolver().await);
+    findings
+}
+
+async fn listens(address: SocketAddr, setting: &str) -> Finding {
+    match TcpListener::bind(address).await {
+        Ok(_) => Finding::ok(LISTEN, format!("{address} ({setting}) is free; no server runs there.")),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            let asked = tokio::task::spawn_blocking(move || health::is_rowmill(address, ANSWER_MAX));
+            if asked.await.unwrap_or_default() {
+                return Finding::ok(LISTEN, format!("A server of Rowmill answers on {address} ({setting})."));
+            }
+            let message = format!("Another program uses {address} ({setting}).");
+            Finding::problem(LISTEN, message, format!("Stop it, or choose another address with {setting}."))
+        }
+        Err(error) => Finding::problem(
+            LISTEN,
+            format!("{address} ({setting}) cannot be used: {error}."),
+            "Choose an address of this machine, and a port above 1023 unless you run it as root.",
+        ),
+    }
+}
+
+fn proxies(serve: &Serve) -> Vec<Finding> {
+    let trusts = |address: [u8; 4]| serve.trusted_proxies.is_trusted(IpAddr::V4(Ipv4Addr::from(address)));
+    let trusts_all = [[1, 1, 1, 1], [8, 8, 8, 8], [93, 184, 215, 14]].into_iter().all(trusts);
+    let public_url = serve.public_url.as_ref().map(PublicUrl::base_url);
+    let is_local = serve.listen.ip().is_loopback();
+    let is_behind_proxy = public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+    let mut findings = Vec::new();
+    if trusts_all {
+        findings.push(Finding::problem(
+            PROXIES,
+            "--trusted-proxies names the whole internet, so everybody can pretend to be at any address.",
+            "Name only the addresses of your proxies.",
+        ));
+    } else if is_behind_proxy && !serve.trusted_proxies.is_set() {
+        findings.push(Finding::warning(
+            PROXIES,
+            "--public-url is https, so there is a proxy, but --trusted-proxies is not set: all clients share its rate \
+             limits and its address in the log.",
+            "Name the proxy, such as --trusted-proxies 127.0.0.1, or `none` if there is none.",
+        ));
+    }
+    if !is_local && public_url.is_none() && !serve.trusted_proxies.is_set() {
+        findings.push(Finding::warning(
+            PROXIES,
+            format!("{} is reached from other machines without TLS, so keys can be read on the way.", serve.listen),
+            "Put a proxy with TLS in front, and set --public-url and --trusted-proxies. See docs/operating.md.",
+        ));
+    }
+    if findings.is_empty() {
+        let told = match public_url {
+            Some(url) => format!("The server is reached at {url}."),
+            None => format!("The server is reached at http://{}.", serve.listen),
+        };
+        findings.push(Finding::ok(PROXIES, told));
+    }
+    findings
+}
+
+/// Whether the system can resolve names at all. `localhost` is known to every system.
+async fn resolver() -> Finding {
+    let resolving = tokio::time::timeout(ANSWER_MAX, tokio::net::lookup_host(("localhost", 80)));
+    if !matches!(resolving.await, Ok(Ok(_))) {
+        let action =
+            "See that /etc/hosts has a line for localhost, and what /etc/nsswitch.conf says of hosts.";
+        return Finding::warning(DNS, "localhost cannot be resolved.", action);
+    }
+    let servers = std::fs::read_to_string("/etc/resolv.conf").map(|text| {
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
+        lines.map(|server| server.trim().to_owned()).collect::<Vec<_>>()
+    });
+    match servers {
+        Ok(servers) if servers.is_empty() => {
+            Finding::ok(DNS, "/etc/resolv.conf names no server; the system asks the one on this machine.")
+        }
+        Ok(servers) => Finding::ok(DNS, format!("Names are resolved by {}.", servers.join(", "))),
+        Err(error) => {
+            let message = format!("/etc/resolv.conf cannot be read: {error}.");
+            Finding::warning(DNS, message, "Name a DNS server there: providers are found by it.")
+        }
+    }
+}

@@ -1,0 +1,2 @@
+-- Where indexing a column goes on. Null: all rows are indexed.
+ALTER TABLE lookup_columns ADD COLUMN next_position INTEGER;
