@@ -76,19 +76,27 @@ impl<T: Clone> SingleFlight<T> {
         }
     }
 
-    /// Makes a call, unless it is being made. `is_shared` says whether an outcome is good for others, too.
+    /// Makes a call, unless it is being made, or its outcome is kept at the time `now`. `is_shared` says whether
+    /// an outcome is good for others, too; `kept` how large it is and until when it is kept.
+    ///
+    /// It is kept before the flight ends: whoever looked for it in vain either joins the flight or finds it here.
     pub(crate) async fn run(
         &self,
         key: Digest,
+        now: Option<Timestamp>,
         make: impl Future<Output = T>,
         is_shared: impl Fn(&T) -> bool,
+        kept: impl Fn(&T) -> Option<(usize, Timestamp)>,
     ) -> (T, Origin) {
         let flight = Flight { all: self, key, queue: self.join(key) };
         let mut place = flight.queue.lock().await;
-        if let Some(outcome) = &*place {
-            return (outcome.clone(), Origin::Shared);
+        if let Some(outcome) = place.clone().or_else(|| self.find(key, now?)) {
+            return (outcome, Origin::Shared);
         }
         let outcome = make.await;
+        if let Some((bytes, until)) = kept(&outcome) {
+            self.insert(key, outcome.clone(), bytes, until);
+        }
         if is_shared(&outcome) {
             // Who comes now comes after the call, and makes one of its own.
             let mut inner = self.lock();
@@ -158,7 +166,7 @@ mod tests {
     async fn calls_at_once_are_one_and_later_ones_are_their_own() {
         let (single_flight, counted) = (SingleFlight::new(10, 10), Counted::default());
         let (key, other) = (Digest::of(["a"]), Digest::of(["b"]));
-        let once = async |key| single_flight.run(key, counted.call(), |_| true).await;
+        let once = async |key| single_flight.run(key, None, counted.call(), |_| true, |_| None).await;
         let (first, second, third) = tokio::join!(once(key), once(key), once(other));
         assert_eq!((first, second), ((0, Origin::Made), (0, Origin::Shared)));
         assert_eq!(third, (1, Origin::Made));
@@ -172,7 +180,9 @@ mod tests {
         let key = Digest::of(["a"]);
         let spawn = || {
             let (single_flight, counted) = (Arc::clone(&single_flight), Arc::clone(&counted));
-            tokio::spawn(async move { single_flight.run(key, counted.call(), |_| true).await })
+            tokio::spawn(
+                async move { single_flight.run(key, None, counted.call(), |_| true, |_| None).await },
+            )
         };
         let (first, second, third) = (spawn(), spawn(), spawn());
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -189,8 +199,23 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_not_for_others_is_called_by_each() {
         let (single_flight, counted) = (SingleFlight::new(10, 10), Counted::default());
-        let once = async || single_flight.run(Digest::of(["a"]), counted.call(), |_| false).await.0;
+        let once =
+            async || single_flight.run(Digest::of(["a"]), None, counted.call(), |_| false, |_| None).await.0;
         assert_eq!(tokio::join!(once(), once(), once()), (0, 1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_looked_too_early_finds_what_is_kept() {
+        let (single_flight, counted) = (SingleFlight::new(10, 10), Counted::default());
+        let key = Digest::of(["a"]);
+        let once =
+            async |now| single_flight.run(key, now, counted.call(), |_| true, |_| Some((1, at(10)))).await;
+        assert_eq!(single_flight.find(key, at(1)), None);
+        assert_eq!(once(Some(at(1))).await, (0, Origin::Made));
+        // It looked before the first was answered, and comes after that.
+        assert_eq!(once(Some(at(1))).await, (0, Origin::Shared));
+        assert_eq!(once(None).await, (1, Origin::Made), "what is kept is not asked for");
+        assert_eq!(once(Some(at(10))).await, (2, Origin::Made), "it is too old");
     }
 
     #[test]

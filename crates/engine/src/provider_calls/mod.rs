@@ -277,18 +277,22 @@ impl ProviderCalls {
             count_lookup("hit");
             return marked_as_reused(outcome);
         }
-        // Another cell may have been answered while the database was asked.
-        if !ttl.is_zero()
-            && let Some(outcome) = self.single_flight.find(key, self.now())
-        {
-            count_lookup("hit");
-            return marked_as_reused(outcome);
-        }
         let is_shared = |outcome: &CallOutcome| !matches!(outcome, CallOutcome::Later(..));
+        let kept = |outcome: &CallOutcome| {
+            let is_kept =
+                matches!(outcome, CallOutcome::Value(..) | CallOutcome::NoData(_)) && !ttl.is_zero();
+            let until = self.now().saturating_add(ttl).unwrap_or(Timestamp::MAX);
+            is_kept.then_some((bytes_of(outcome), until))
+        };
         let (outcome, origin) = if in_flight {
-            self.single_flight.run(key, make, is_shared).await
+            let now = (!ttl.is_zero()).then(|| self.now());
+            self.single_flight.run(key, now, make, is_shared, kept).await
         } else {
-            (make.await, Origin::Made)
+            let outcome = make.await;
+            if let Some((bytes, until)) = kept(&outcome) {
+                self.single_flight.insert(key, outcome.clone(), bytes, until);
+            }
+            (outcome, Origin::Made)
         };
         if origin == Origin::Shared {
             count_lookup("hit");
@@ -297,12 +301,8 @@ impl ProviderCalls {
         if in_flight || !ttl.is_zero() {
             count_lookup("miss");
         }
-        let is_kept = matches!(&outcome, CallOutcome::Value(..) | CallOutcome::NoData(_));
-        if is_kept && !ttl.is_zero() {
-            let until = self.now().saturating_add(ttl).unwrap_or(Timestamp::MAX);
-            self.single_flight.insert(key, outcome.clone(), bytes_of(&outcome), until);
-            let team = cell.project.team;
-            self.kept_answers.insert(team, key, &outcome, until, self.now()).await;
+        if let Some((_, until)) = kept(&outcome) {
+            self.kept_answers.insert(cell.project.team, key, &outcome, until, self.now()).await;
         }
         outcome
     }

@@ -166,19 +166,15 @@ impl ProviderCalls {
             return Ok((page, true));
         }
         let make = Box::pin(self.page_once(cell, url));
-        let (page, origin) = self.research_state.pages.run(key, make, Result::is_ok).await;
-        let page = page?;
-        if origin == Origin::Made {
+        let kept = |page: &Result<Page, CallOutcome>| {
+            let page = page.as_ref().ok()?;
             let links: usize = page.links.iter().map(String::len).sum();
             let until = self.now().saturating_add(KEPT_FOR).unwrap_or(Timestamp::MAX);
-            self.research_state.pages.insert(
-                key,
-                Ok(page.clone()),
-                page.text.len() + links + ENTRY_BYTES,
-                until,
-            );
-        }
-        Ok((page, origin == Origin::Shared))
+            Some((page.text.len() + links + ENTRY_BYTES, until))
+        };
+        let pages = &self.research_state.pages;
+        let (page, origin) = pages.run(key, Some(self.now()), make, Result::is_ok, kept).await;
+        Ok((page?, origin == Origin::Shared))
     }
 
     async fn page_once(&self, cell: &Cell, url: &str) -> Result<Page, CallOutcome> {

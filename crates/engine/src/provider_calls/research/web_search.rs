@@ -152,16 +152,15 @@ impl ProviderCalls {
             return Ok(free(found));
         }
         let make = Box::pin(self.search_once(cell, asked, query));
-        let (found, origin) = self.research_state.searches.run(key, make, Result::is_ok).await;
-        let found = found?;
-        if origin == Origin::Shared {
-            return Ok(free(found));
-        }
-        let bytes: usize =
-            found.hits.iter().map(|hit| hit.title.len() + hit.url.len() + hit.snippet.len()).sum();
-        let until = self.now().saturating_add(KEPT_FOR).unwrap_or(Timestamp::MAX);
-        self.research_state.searches.insert(key, Ok(found.clone()), bytes + ENTRY_BYTES, until);
-        Ok((found, false))
+        let kept = |found: &Result<Found, Refusal>| {
+            let hits = &found.as_ref().ok()?.hits;
+            let bytes: usize =
+                hits.iter().map(|hit| hit.title.len() + hit.url.len() + hit.snippet.len()).sum();
+            Some((bytes + ENTRY_BYTES, self.now().saturating_add(KEPT_FOR).unwrap_or(Timestamp::MAX)))
+        };
+        let searches = &self.research_state.searches;
+        let (found, origin) = searches.run(key, Some(self.now()), make, Result::is_ok, kept).await;
+        Ok(if origin == Origin::Shared { free(found?) } else { (found?, false) })
     }
 
     async fn search_once(&self, cell: &Cell, asked: &SearchAccess, query: &Query) -> Result<Found, Refusal> {
