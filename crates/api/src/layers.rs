@@ -24,7 +24,7 @@ use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
 use crate::request_log::{CalledBy, RequestLine, trace_id};
-use crate::trusted_proxies::TrustedProxies;
+use crate::trusted_proxies::{Forwarded, TrustedProxies};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -143,6 +143,9 @@ async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Nex
 fn resolve_client(trusted_proxies: &TrustedProxies, request: &mut Request) -> IpAddr {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
     let peer = peer.unwrap_or_else(|| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
+    if TrustedProxies::is_forwarded(request.headers()) {
+        request.extensions_mut().insert(Forwarded);
+    }
     let client = trusted_proxies.resolve(peer.ip(), request.headers_mut());
     request.extensions_mut().insert(ConnectInfo(SocketAddr::new(client, peer.port())));
     client

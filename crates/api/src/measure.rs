@@ -14,7 +14,7 @@ use rowmill_model::Secret;
 use sha2::{Digest as _, Sha256};
 
 use crate::metric_help;
-use crate::trusted_proxies::{FORWARDED_HOST, FORWARDED_PREFIX, FORWARDED_PROTO};
+use crate::trusted_proxies::Forwarded;
 
 /// Bounds of the latency histograms, in seconds.
 const LATENCY_SECONDS: [f64; 12] =
@@ -71,8 +71,7 @@ impl MetricsAccess {
 fn is_of_this_machine(request: &Request) -> bool {
     let headers = request.headers();
     let client = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let is_forwarded =
-        [FORWARDED_HOST, FORWARDED_PROTO, FORWARDED_PREFIX].iter().any(|name| headers.contains_key(name));
+    let is_forwarded = request.extensions().get::<Forwarded>().is_some();
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
     let is_local = |host: &str| {
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -160,7 +159,9 @@ mod tests {
         }
         check("::ffff:127.0.0.1", &[(HOST, "localhost")], true);
         check("127.0.0.1", &[(HOST, "rows.example.com")], false);
-        check("127.0.0.1", &[(HOST, "localhost"), (FORWARDED_PROTO, "https")], false);
+        let mut forwarded = asked("127.0.0.1", &[(HOST, "localhost")]);
+        forwarded.extensions_mut().insert(Forwarded);
+        assert!(!MetricsAccess::ThisMachine.admits(&forwarded));
         check("127.0.0.1", &[], false);
         assert!(!MetricsAccess::ThisMachine.admits(&Request::default()));
     }

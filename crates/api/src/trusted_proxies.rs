@@ -3,13 +3,28 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue};
+use axum::http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue, VIA};
 use rowmill_model::address_range::AddressRange;
 
 pub(crate) const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 pub(crate) const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 pub(crate) const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// What a proxy adds to a request, whether it is trusted or not.
+const MARKS: [HeaderName; 7] = [
+    FORWARDED,
+    FORWARDED_FOR,
+    FORWARDED_HOST,
+    FORWARDED_PROTO,
+    FORWARDED_PREFIX,
+    HeaderName::from_static("x-real-ip"),
+    VIA,
+];
+
+/// A request that came through a proxy, as its headers say. It is an extension of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Forwarded;
 
 /// More proxies than stand in a row anywhere.
 const HOPS_MAX: usize = 64;
@@ -43,6 +58,11 @@ impl TrustedProxies {
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.ranges.iter().flatten().any(|range| range.contains(address))
+    }
+
+    /// Whether a request came through a proxy, as its headers say.
+    pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
+        MARKS.iter().any(|name| headers.contains_key(name))
     }
 
     /// Whether a peer that is not trusted may still say where the service is reached.
@@ -255,6 +275,14 @@ mod tests {
             ("forwarded", "for=203.0.113.1;host=evil.example"),
         ];
         check(&told, "192.0.2.1", [Some("tables.example"), Some("https"), Some("/mill/")]);
+    }
+
+    #[test]
+    fn a_proxy_leaves_its_mark() {
+        for name in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "via"] {
+            assert!(TrustedProxies::is_forwarded(&headers(&[(name, "192.0.2.1")])), "{name}");
+        }
+        assert!(!TrustedProxies::is_forwarded(&headers(&[("host", "localhost"), ("accept", "*/*")])));
     }
 
     #[test]

@@ -191,8 +191,10 @@ fn metrics_are_on_the_main_address_for_who_has_the_token() {
     for token in ["", " "] {
         let server = Server::start(&[("ROWMILL_METRICS_TOKEN", token)]);
         assert_eq!(status(&server.address, &Request::get("/metrics")), 200);
-        let forwarded = Request::get("/metrics").header("X-Forwarded-Host", "rows.example.com");
-        server.api_without_key().send(forwarded).refused(401, "unauthenticated");
+        for name in ["X-Forwarded-Host", "X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"] {
+            let forwarded = Request::get("/metrics").header(name, "192.0.2.1");
+            server.api_without_key().send(forwarded).refused(401, "unauthenticated");
+        }
     }
     let told = server::refusal(&DataDir::new(), &[("ROWMILL_METRICS_TOKEN", "canary")]);
     assert!(told.contains("at least 16 characters") && !told.contains("canary"), "{told}");
