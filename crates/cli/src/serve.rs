@@ -257,5 +257,9 @@ fn listen(
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
+    TcpListener::bind(address).await.map_err(|error| {
+        let is_used = error.kind() == std::io::ErrorKind::AddrInUse;
+        let advice = if is_used { ". Stop the program that uses it, or choose another address" } else { "" };
+        format!("cannot listen on {address}: {error}{advice}")
+    })
 }

@@ -205,13 +205,12 @@ pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence
 fn check_processing(column: &Column, offences: &mut Vec<Offence>) {
     let Some(ai) = column.ai_config.as_ref().filter(|ai| !ai.processing.is_realtime()) else { return };
     let others = [
-        ("a fallback", ai.fallback.is_some()),
-        ("attachments", !ai.attachments.is_empty()),
-        ("research", ai.research.is_some()),
+        ("a fallback", "remove the fallback", ai.fallback.is_some()),
+        ("attachments", "remove the attachments", !ai.attachments.is_empty()),
+        ("research", "use the template ai-text or ai-json", ai.research.is_some()),
     ];
-    for (name, _) in others.iter().filter(|(_, is_set)| *is_set) {
-        let message =
-            format!("cannot be \"batch\" in a column with {name}; use \"realtime\", or remove {name}");
+    for (name, instead, _) in others.iter().filter(|(.., is_set)| *is_set) {
+        let message = format!("cannot be \"batch\" in a column with {name}; use \"realtime\", or {instead}");
         offences.push(Offence::new("aiConfig.processing", message));
     }
 }
