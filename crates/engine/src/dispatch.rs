@@ -103,7 +103,8 @@ async fn demands(
             continue;
         };
         if column.is_in_batches() {
-            shared.batch_lanes.ready(*lane, shared.clock.now(), shared.config.batch.collect);
+            let (now, collect) = (shared.clock.now(), shared.config.batch.collect);
+            shared.batch_lanes.ready(*lane, project.team, now, collect);
             continue;
         }
         if !has_budget(shared, *lane, &project, column).await {

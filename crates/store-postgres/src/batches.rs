@@ -1,14 +1,18 @@
 //! Batches of cells that a provider works off.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::batches::{Batch, BatchLease, BatchRecord, BatchStore};
-use rowmill_store::{Lane, Result};
+use rowmill_store::spending::LedgerEntry;
+use rowmill_store::{Lane, Result, WorkerId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::convert::narrow;
 use crate::database::CommitDoubt::{Repeat, Tell};
+use crate::ledger;
 use crate::store::PostgresStore;
 use crate::transaction::Tx;
 
@@ -20,14 +24,22 @@ impl BatchStore for PostgresStore {
             .await
     }
 
-    async fn take_batch(&self, lease: BatchLease, now_ms: i64) -> Result<Option<Batch>> {
-        let sql = "SELECT 1 FROM rowmill.batches WHERE due_at <= $1 AND held_until <= $1 LIMIT 1";
-        if self.node.database.ask(sql, &[&now_ms]).await?.is_empty() {
+    async fn take_batch(
+        &self,
+        lease: BatchLease,
+        now_ms: i64,
+        except: BTreeSet<TeamId>,
+    ) -> Result<Option<Batch>> {
+        let except: Vec<Uuid> = except.iter().map(|team| team.0).collect();
+        let sql = "SELECT 1 FROM rowmill.batches WHERE due_at <= $1 AND held_until <= $1 AND team <> ALL ($2) LIMIT 1";
+        if self.node.database.ask(sql, &[&now_ms, &except]).await?.is_empty() {
             return Ok(None);
         }
         let taken = self
             .node()
-            .write(Tell, (lease, now_ms), |tx, (lease, now_ms)| Box::pin(take(tx, *lease, *now_ms)))
+            .write(Tell, (lease, now_ms, except), |tx, (lease, now_ms, except)| {
+                Box::pin(take(tx, *lease, *now_ms, except))
+            })
             .await?;
         if let Some(batch) = &taken {
             // Who stops its cells need not ask the other nodes.
@@ -36,11 +48,24 @@ impl BatchStore for PostgresStore {
         Ok(taken)
     }
 
-    async fn save_batch(&self, batch: Batch, lease: BatchLease, due_at_ms: i64) -> Result<bool> {
-        let input = (batch, lease, due_at_ms);
+    async fn save_batch(
+        &self,
+        batch: Batch,
+        lease: BatchLease,
+        due_at_ms: i64,
+        charge: Option<LedgerEntry>,
+    ) -> Result<bool> {
+        // What is charged is added: doing it twice would count it twice.
+        let doubt = if charge.is_some() { Tell } else { Repeat };
         self.node()
-            .write(Repeat, input, |tx, (batch, lease, due_at_ms)| {
-                Box::pin(save(tx, batch, *lease, *due_at_ms))
+            .write(doubt, (batch, lease, due_at_ms, charge), |tx, (batch, lease, due_at_ms, charge)| {
+                Box::pin(async move {
+                    let is_saved = save(tx, batch, *lease, *due_at_ms).await?;
+                    if let Some(entry) = charge.as_ref().filter(|_| is_saved) {
+                        ledger::add(tx, batch.team, batch.lane.project, std::slice::from_ref(entry));
+                    }
+                    Ok(is_saved)
+                })
             })
             .await
     }
@@ -49,8 +74,10 @@ impl BatchStore for PostgresStore {
         self.node().write(Repeat, (id, lease), |tx, (id, lease)| Box::pin(hold(tx, *id, *lease))).await
     }
 
-    async fn close_batch(&self, id: Uuid) -> Result<()> {
-        self.node().write(Repeat, id, |tx, id| Box::pin(close(tx, *id))).await
+    async fn close_batch(&self, id: Uuid, holder: WorkerId) -> Result<()> {
+        self.node().write(Repeat, (id, holder), |tx, (id, holder)| Box::pin(close(tx, *id, *holder))).await?;
+        self.node.change_bus.forget_worker(id);
+        Ok(())
     }
 
     async fn batches(&self, project: Option<ProjectId>) -> Result<Vec<Batch>> {
@@ -77,11 +104,12 @@ async fn open(tx: &mut Tx, batch: &Batch, lease: BatchLease) -> Result<()> {
     tx.query(sql, &params).await.map(|_| ())
 }
 
-async fn take(tx: &mut Tx, lease: BatchLease, now_ms: i64) -> Result<Option<Batch>> {
+async fn take(tx: &mut Tx, lease: BatchLease, now_ms: i64, except: &[Uuid]) -> Result<Option<Batch>> {
     let sql = "UPDATE rowmill.batches SET holder = $2, held_until = $3 WHERE id = (SELECT id FROM rowmill.batches \
-               WHERE due_at <= $1 AND held_until <= $1 ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED) \
+               WHERE due_at <= $1 AND held_until <= $1 AND team <> ALL ($4) ORDER BY due_at, id LIMIT 1 \
+               FOR UPDATE SKIP LOCKED) \
                RETURNING id, team, project, slot, record";
-    let found = tx.query(sql, &[&now_ms, &lease.holder.0, &lease.until_ms]).await?;
+    let found = tx.query(sql, &[&now_ms, &lease.holder.0, &lease.until_ms, &except]).await?;
     found.first().map(read).transpose()
 }
 
@@ -98,8 +126,9 @@ async fn hold(tx: &mut Tx, id: Uuid, lease: BatchLease) -> Result<bool> {
     Ok(!tx.query(sql, &[&id, &lease.holder.0, &lease.until_ms]).await?.is_empty())
 }
 
-async fn close(tx: &mut Tx, id: Uuid) -> Result<()> {
-    tx.query("DELETE FROM rowmill.batches WHERE id = $1", &[&id]).await.map(|_| ())
+async fn close(tx: &mut Tx, id: Uuid, holder: WorkerId) -> Result<()> {
+    let sql = "DELETE FROM rowmill.batches WHERE id = $1 AND holder = $2";
+    tx.query(sql, &[&id, &holder.0]).await.map(|_| ())
 }
 
 async fn hurry(tx: &mut Tx, project: ProjectId, now_ms: i64) -> Result<()> {

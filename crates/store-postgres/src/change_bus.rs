@@ -126,6 +126,11 @@ impl ChangeBus {
         self.workers.lock().insert(worker);
     }
 
+    /// A worker of this node that has ended.
+    pub(crate) fn forget_worker(&self, worker: Uuid) {
+        self.workers.lock().remove(&worker);
+    }
+
     /// Waits until the nodes of these workers have told their listeners everything that was published here. It does
     /// not wait long for a node that does not confirm: that node is lost, or its lease will expire.
     pub(crate) async fn wait_until_heard(&self, mut workers: BTreeSet<Uuid>) {

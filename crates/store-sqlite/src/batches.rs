@@ -1,13 +1,17 @@
 //! Batches of cells that a provider works off.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::batches::{Batch, BatchLease, BatchRecord, BatchStore};
-use rowmill_store::{Lane, Result};
+use rowmill_store::spending::LedgerEntry;
+use rowmill_store::{Lane, Result, StoreError, WorkerId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use crate::convert::{backend, uuid_of};
+use crate::ledger;
 use crate::store::SqliteStore;
 
 const COLUMNS: &str = "id, team, project, slot, record";
@@ -18,24 +22,45 @@ impl BatchStore for SqliteStore {
         self.writer.write(move |connection| open(connection, &batch, lease)).await
     }
 
-    async fn take_batch(&self, lease: BatchLease, now_ms: i64) -> Result<Option<Batch>> {
+    async fn take_batch(
+        &self,
+        lease: BatchLease,
+        now_ms: i64,
+        except: BTreeSet<TeamId>,
+    ) -> Result<Option<Batch>> {
+        let except: Vec<String> = except.iter().map(|team| team.0.simple().to_string()).collect();
+        let except =
+            serde_json::to_string(&except).map_err(|error| StoreError::Damaged(error.to_string()))?;
         // The writer is not troubled while there is nothing to take.
-        if self.readers.read(|connection| next(connection, now_ms))?.is_none() {
+        if self.readers.read(|connection| next(connection, now_ms, &except))?.is_none() {
             return Ok(None);
         }
-        self.writer.write(move |connection| take(connection, lease, now_ms)).await
+        self.writer.write(move |connection| take(connection, lease, now_ms, &except)).await
     }
 
-    async fn save_batch(&self, batch: Batch, lease: BatchLease, due_at_ms: i64) -> Result<bool> {
-        self.writer.write(move |connection| save(connection, &batch, lease, due_at_ms)).await
+    async fn save_batch(
+        &self,
+        batch: Batch,
+        lease: BatchLease,
+        due_at_ms: i64,
+        charge: Option<LedgerEntry>,
+    ) -> Result<bool> {
+        let save = move |connection: &Connection| {
+            let is_saved = save(connection, &batch, lease, due_at_ms)?;
+            if let Some(entry) = charge.as_ref().filter(|_| is_saved) {
+                ledger::add(connection, batch.team, batch.lane.project, std::slice::from_ref(entry))?;
+            }
+            Ok(is_saved)
+        };
+        self.writer.write(save).await
     }
 
     async fn hold_batch(&self, id: Uuid, lease: BatchLease) -> Result<bool> {
         self.writer.write(move |connection| hold(connection, id, lease)).await
     }
 
-    async fn close_batch(&self, id: Uuid) -> Result<()> {
-        self.writer.write(move |connection| close(connection, id)).await
+    async fn close_batch(&self, id: Uuid, holder: WorkerId) -> Result<()> {
+        self.writer.write(move |connection| close(connection, id, holder)).await
     }
 
     async fn batches(&self, project: Option<ProjectId>) -> Result<Vec<Batch>> {
@@ -71,18 +96,19 @@ fn open(connection: &Connection, batch: &Batch, lease: BatchLease) -> Result<()>
         .map_err(backend)
 }
 
-/// The batch to look after next.
-fn next(connection: &Connection, now_ms: i64) -> Result<Option<Uuid>> {
+/// The batch to look after next. `except` is a JSON list of teams.
+fn next(connection: &Connection, now_ms: i64, except: &str) -> Result<Option<Uuid>> {
     connection
         .prepare_cached(
-            "SELECT id FROM batches WHERE due_at <= ?1 AND held_until <= ?1 ORDER BY due_at, id LIMIT 1",
+            "SELECT id FROM batches WHERE due_at <= ?1 AND held_until <= ?1 \
+             AND lower(hex(team)) NOT IN (SELECT value FROM json_each(?2)) ORDER BY due_at, id LIMIT 1",
         )
-        .and_then(|mut query| query.query_row([now_ms], |row| uuid_of(row, 0)).optional())
+        .and_then(|mut query| query.query_row((now_ms, except), |row| uuid_of(row, 0)).optional())
         .map_err(backend)
 }
 
-fn take(connection: &Connection, lease: BatchLease, now_ms: i64) -> Result<Option<Batch>> {
-    let Some(id) = next(connection, now_ms)? else { return Ok(None) };
+fn take(connection: &Connection, lease: BatchLease, now_ms: i64, except: &str) -> Result<Option<Batch>> {
+    let Some(id) = next(connection, now_ms, except)? else { return Ok(None) };
     connection
         .prepare_cached("UPDATE batches SET holder = ?2, held_until = ?3 WHERE id = ?1")
         .and_then(|mut update| update.execute((id.as_bytes(), lease.holder.0.as_bytes(), lease.until_ms)))
@@ -116,8 +142,9 @@ fn hold(connection: &Connection, id: Uuid, lease: BatchLease) -> Result<bool> {
     Ok(held > 0)
 }
 
-fn close(connection: &Connection, id: Uuid) -> Result<()> {
-    connection.execute("DELETE FROM batches WHERE id = ?1", [id.as_bytes()]).map(|_| ()).map_err(backend)
+fn close(connection: &Connection, id: Uuid, holder: WorkerId) -> Result<()> {
+    let sql = "DELETE FROM batches WHERE id = ?1 AND holder = ?2";
+    connection.execute(sql, [id.as_bytes(), holder.0.as_bytes()]).map(|_| ()).map_err(backend)
 }
 
 fn list(connection: &Connection, project: Option<ProjectId>) -> Result<Vec<Batch>> {

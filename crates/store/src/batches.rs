@@ -4,12 +4,15 @@
 //! writing or deleting a cell takes it away from its batch, and a result that comes late is dropped, as everywhere.
 //! Whoever looks after a batch holds it as a lease; any node may take it over when that has expired.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
-use rowmill_model::{ProjectId, TeamId};
+use rowmill_model::{ProjectId, Spent, TeamId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::error::{Result, StoreError};
+use crate::spending::LedgerEntry;
 use crate::work::{Lane, WorkerId};
 
 /// A batch, as far as it has come.
@@ -51,15 +54,31 @@ pub struct BatchRecord {
     pub file: Option<String>,
     #[serde(default)]
     pub remote: Option<String>,
+    /// Since when it is looked for at the provider, because its creation was not confirmed; in Unix milliseconds.
+    #[serde(default)]
+    pub sought_since_ms: Option<i64>,
     /// Results that were read and written.
     #[serde(default)]
     pub lines_read: u64,
+    /// Results that were about to be written.
+    #[serde(default)]
+    pub write_ahead: Option<WriteAhead>,
     /// How often the provider was asked since something last changed.
     #[serde(default)]
     pub polls: u32,
     /// When the provider was asked to do no more, in Unix milliseconds.
     #[serde(default)]
     pub cancelled_at_ms: Option<i64>,
+}
+
+/// Results that were read and may have been written: whoever reads them again must not count twice what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteAhead {
+    /// Up to this line of the results.
+    pub lines: u64,
+    /// What those of them took whose cells had been taken away. It is not charged yet.
+    #[serde(default)]
+    pub late: Spent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,18 +116,30 @@ pub trait BatchStore: Send + Sync {
     /// Begins a batch, before any cell is claimed for it.
     async fn open_batch(&self, batch: Batch, lease: BatchLease) -> Result<()>;
 
-    /// Takes the batch that has been due for longest and that nobody looks after, if there is one.
-    async fn take_batch(&self, lease: BatchLease, now_ms: i64) -> Result<Option<Batch>>;
+    /// Takes the batch that has been due for longest and that nobody looks after, if there is one. Batches of some teams
+    /// are left to others.
+    async fn take_batch(
+        &self,
+        lease: BatchLease,
+        now_ms: i64,
+        except: BTreeSet<TeamId>,
+    ) -> Result<Option<Batch>>;
 
-    /// Saves how far a batch has come, and when it is due again. Says whether the holder still looks after it; if not,
-    /// nothing is written.
-    async fn save_batch(&self, batch: Batch, lease: BatchLease, due_at_ms: i64) -> Result<bool>;
+    /// Saves how far a batch has come, and when it is due again; and charges its team, if there is something to charge.
+    /// Says whether the holder still looks after it; if not, nothing is written.
+    async fn save_batch(
+        &self,
+        batch: Batch,
+        lease: BatchLease,
+        due_at_ms: i64,
+        charge: Option<LedgerEntry>,
+    ) -> Result<bool>;
 
     /// Goes on looking after a batch. Says whether the holder still did.
     async fn hold_batch(&self, id: Uuid, lease: BatchLease) -> Result<bool>;
 
-    /// Forgets a batch. Its cells must have been settled or given back before.
-    async fn close_batch(&self, id: Uuid) -> Result<()>;
+    /// Forgets a batch, if the holder still looks after it. Its cells must have been settled or given back before.
+    async fn close_batch(&self, id: Uuid, holder: WorkerId) -> Result<()>;
 
     /// A project's batches, or those of all projects, oldest first.
     async fn batches(&self, project: Option<ProjectId>) -> Result<Vec<Batch>>;

@@ -16,13 +16,14 @@ use uuid::Builder;
 
 use super::cell_name::CellName;
 use super::settling::{
-    GROUP, after, cells_until_ms, close, fail_cells, held, keep_lease, lease, put_off, result_of, settle,
+    GROUP, cells_until_ms, close, fail_cells, given_back, held, keep_lease, lease, log_panic, put_off,
+    result_of, save, settle,
 };
 use super::spool::{Pushed, Spool};
 use crate::budgets::{BatchReserve, spend_limit};
 use crate::cell_runner::{BatchCalls, Cell};
 use crate::shared::Shared;
-use crate::time_left::time_left;
+use crate::time_left::{after, time_left};
 
 /// Batches that are made at the same time.
 const AT_ONCE_MAX: usize = 4;
@@ -47,27 +48,42 @@ pub(crate) async fn collect_batches(shared: Arc<Shared>) {
             (None, None)
         };
         if let Some((lane, requests_max)) = lane {
-            let shared = Arc::clone(&shared);
-            running.spawn(async move {
-                let begin_at = match collect(&shared, lane, requests_max).await {
-                    Ok(begin_at) => begin_at,
-                    Err(error) => {
-                        tracing::warn!(%error, "a batch could not be made");
-                        after(shared.clock.now(), FAILED_WAIT)
-                    }
-                };
-                shared.batch_lanes.done(lane, begin_at);
-                shared.wake.notify_one();
-            });
+            let taken = TakenLane { shared: Arc::clone(&shared), lane, begin_at: None };
+            running.spawn(taken.collect(requests_max));
             continue;
         }
         let wait = next.map_or(Duration::from_mins(1), |next| time_left(shared.clock.now(), next));
         tokio::select! {
             biased;
-            Some(_) = running.join_next(), if !running.is_empty() => {}
-            () = shared.batch_lanes.is_ready.notified() => {}
+            Some(ended) = running.join_next(), if !running.is_empty() => log_panic(ended),
+            () = shared.batch_lanes.on_ready.notified() => {}
             () = shared.clock.sleep(wait) => {}
         }
+    }
+}
+
+/// A lane whose batch is being made. Dropping it lets others take it, whatever happened.
+struct TakenLane {
+    shared: Arc<Shared>,
+    lane: Lane,
+    /// When the next batch can be made; nothing if something went wrong.
+    begin_at: Option<Timestamp>,
+}
+
+impl TakenLane {
+    async fn collect(mut self, requests_max: usize) {
+        match collect(&self.shared, self.lane, requests_max).await {
+            Ok(begin_at) => self.begin_at = Some(begin_at),
+            Err(error) => tracing::warn!(%error, "a batch could not be made"),
+        }
+    }
+}
+
+impl Drop for TakenLane {
+    fn drop(&mut self) {
+        let begin_at = self.begin_at.unwrap_or_else(|| after(self.shared.clock.now(), FAILED_WAIT));
+        self.shared.batch_lanes.done(self.lane, begin_at);
+        self.shared.wake.notify_one();
     }
 }
 
@@ -106,7 +122,9 @@ async fn collect(shared: &Shared, lane: Lane, requests_max: usize) -> Result<Tim
         cells: 0,
         file: None,
         remote: None,
+        sought_since_ms: None,
         lines_read: 0,
+        write_ahead: None,
         polls: 0,
         cancelled_at_ms: None,
     };
@@ -306,7 +324,7 @@ impl Making<'_> {
             let result = CellResult::Later { at_ms, error: Some(error.clone()), meta: Meta::new() };
             Settlement { ticket: claimed.ticket, result }
         });
-        settle(self.shared, &self.batch, told.collect()).await
+        settle(self.shared, &self.batch, told.collect()).await.map(|_| ())
     }
 
     /// Uploads the file and has a batch made of it.
@@ -320,7 +338,10 @@ impl Making<'_> {
             }
             let is_whole = held.len() >= spool.count;
             if !is_whole {
-                spool = match spool.only(&held, |entry| ticket_in(entry, id, lane)) {
+                // It reads the whole file and writes another one.
+                let only = move || spool.only(&held, |entry| ticket_in(entry, id, lane));
+                let only = tokio::task::spawn_blocking(only).await.map_err(std::io::Error::other);
+                spool = match only.flatten() {
                     Ok(spool) => spool,
                     Err(error) => return self.fail(api, &unreadable(&error)).await,
                 };
@@ -334,7 +355,13 @@ impl Making<'_> {
                 Err(error) => Err(unreadable(&error)),
             };
             match input {
-                Ok(BatchInput::Uploaded(file)) => self.batch.record.file = Some(file),
+                // Who finds the batch after a crash deletes the file.
+                Ok(BatchInput::Uploaded(file)) => {
+                    self.batch.record.file = Some(file);
+                    if !self.save(self.shared.clock.now()).await? {
+                        return Ok(());
+                    }
+                }
                 Ok(BatchInput::File(_)) => {}
                 Err(failure) => return self.fail(api, &failure).await,
             }
@@ -386,15 +413,12 @@ impl Making<'_> {
     }
 
     async fn save(&self, due_at: Timestamp) -> Result<bool, StoreError> {
-        let lease = lease(self.shared);
-        self.shared.store.save_batch(self.batch.clone(), lease, due_at.as_millisecond()).await
+        save(self.shared, &self.batch, lease(self.shared), due_at).await
     }
 
     /// Saves the batch and leaves it to whoever looks after it next.
     async fn give_back(&self, due_at: Timestamp) -> Result<(), StoreError> {
-        let mut lease = lease(self.shared);
-        lease.until_ms = 0;
-        self.shared.store.save_batch(self.batch.clone(), lease, due_at.as_millisecond()).await.map(|_| ())
+        save(self.shared, &self.batch, given_back(self.shared), due_at).await.map(|_| ())
     }
 
     async fn fail(&mut self, api: &BatchApi, failure: &Failure) -> Result<(), StoreError> {

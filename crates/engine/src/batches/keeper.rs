@@ -1,11 +1,12 @@
 //! The keeper: asks providers how batches stand, finds those again whose creation was not confirmed, and ends them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rowmill_model::{CellError, Column};
+use parking_lot::Mutex;
+use rowmill_model::{CellError, Column, TeamId};
 use rowmill_providers::llm::batch::{BatchApi, RemoteBatch, RemoteState};
 use rowmill_providers::{Failure, FailureKind};
 use rowmill_store::batches::{Batch, BatchState};
@@ -14,12 +15,18 @@ use tokio::task::JoinSet;
 
 use super::cell_name::CellName;
 use super::results::{Read, read_results};
-use super::settling::{after, close, fail_cells, held, keep_lease, lease, put_off};
+use super::settling::{close, fail_cells, given_back, held, keep_lease, lease, log_panic, put_off, save};
 use crate::cell_runner::BatchCalls;
 use crate::shared::Shared;
+use crate::time_left::after;
 
-/// Batches that are looked after at the same time.
-const AT_ONCE_MAX: usize = 8;
+/// Batches that are looked after at the same time, and how many of them may be one team's.
+const AT_ONCE_MAX: usize = 16;
+const TEAM_AT_ONCE_MAX: usize = 2;
+/// How long a batch is looked after before others have their turn. Reading results goes on later where it stopped.
+const TURN_MAX: Duration = Duration::from_mins(10);
+/// Batches at the provider that are looked into for one whose creation was not confirmed.
+const CANDIDATES_MAX: usize = 100;
 /// The longest wait between two questions is so many times the first.
 const POLL_GROWTH_MAX: u32 = 20;
 /// How long a batch that was cancelled may go on before its cells are given back.
@@ -32,17 +39,21 @@ const QUEUE_WAIT: Duration = Duration::from_mins(15);
 /// Looks after batches, for ever.
 pub(crate) async fn keep_batches(shared: Arc<Shared>) {
     let mut running = JoinSet::new();
+    let teams = Arc::new(TeamShares::default());
     while shared.runner.batches().is_some() {
         let taken = if running.len() < AT_ONCE_MAX {
             let now_ms = shared.clock.now().as_millisecond();
-            shared.store.take_batch(lease(&shared), now_ms).await
+            shared.store.take_batch(lease(&shared), now_ms, teams.with_their_share()).await
         } else {
             Ok(None)
         };
         match taken {
             Ok(Some(batch)) => {
-                let shared = Arc::clone(&shared);
-                running.spawn(async move { look_after(&shared, batch).await });
+                let (shared, share) = (Arc::clone(&shared), TeamShares::take(&teams, batch.team));
+                running.spawn(async move {
+                    look_after(&shared, batch).await;
+                    drop(share);
+                });
                 continue;
             }
             Ok(None) => {}
@@ -50,9 +61,40 @@ pub(crate) async fn keep_batches(shared: Arc<Shared>) {
         }
         tokio::select! {
             biased;
-            Some(_) = running.join_next(), if !running.is_empty() => {}
-            () = shared.batch_lanes.is_revoked.notified() => hurry(&shared).await,
+            Some(ended) = running.join_next(), if !running.is_empty() => log_panic(ended),
+            () = shared.batch_lanes.on_revoked.notified() => hurry(&shared).await,
             () = shared.clock.sleep(shared.config.look_every) => {}
+        }
+    }
+}
+
+/// How many batches of each team are looked after.
+#[derive(Debug, Default)]
+struct TeamShares(Mutex<BTreeMap<TeamId, usize>>);
+
+/// A team's batch that is looked after. Dropping it leaves its place to another.
+struct TeamShare(Arc<TeamShares>, TeamId);
+
+impl TeamShares {
+    fn take(self: &Arc<Self>, team: TeamId) -> TeamShare {
+        *self.0.lock().entry(team).or_default() += 1;
+        TeamShare(Arc::clone(self), team)
+    }
+
+    fn with_their_share(&self) -> BTreeSet<TeamId> {
+        let shares = self.0.lock();
+        shares.iter().filter(|(_, count)| **count >= TEAM_AT_ONCE_MAX).map(|(team, _)| *team).collect()
+    }
+}
+
+impl Drop for TeamShare {
+    fn drop(&mut self) {
+        let mut shares = self.0.0.lock();
+        if let Some(count) = shares.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                shares.remove(&self.1);
+            }
         }
     }
 }
@@ -84,8 +126,13 @@ async fn look_after(shared: &Shared, batch: Batch) {
     let mut keeping = Keeping { shared, batch: batch.clone() };
     let kept = tokio::select! {
         biased;
-        kept = keeping.look() => kept,
-        () = keep_lease(shared, &batch) => Ok(()),
+        kept = keeping.look() => Some(kept),
+        () = keep_lease(shared, &batch) => Some(Ok(())),
+        () = shared.clock.sleep(TURN_MAX) => None,
+    };
+    let kept = match kept {
+        Some(kept) => kept,
+        None => keeping.wait().await,
     };
     if let Err(error) = kept {
         // Whoever finds it next goes on.
@@ -134,6 +181,9 @@ impl Keeping<'_> {
     /// Looks for a batch whose creation was not confirmed.
     async fn find(&mut self, api: &BatchApi) -> Result<(), StoreError> {
         let (sent_at, now) = (self.sent_at(), self.shared.clock.now());
+        // Nobody makes it any more: whoever did gave it back, or lost the lease.
+        let sought_since_ms = *self.batch.record.sought_since_ms.get_or_insert(now.as_millisecond());
+        let sought_since = Timestamp::from_millisecond(sought_since_ms).unwrap_or(now);
         let found = match api.recent(sent_at.as_second().saturating_sub(CLOCK_SKEW)).await {
             Ok(found) => found,
             Err(failure) => {
@@ -148,7 +198,10 @@ impl Keeping<'_> {
         if own.is_none() {
             for remote in self.candidates(found).await? {
                 match self.is_own(api, &remote).await {
-                    Some(true) => own = Some(remote),
+                    Some(true) => {
+                        own = Some(remote);
+                        break;
+                    }
                     Some(false) => {}
                     None => may_be_there = true,
                 }
@@ -159,9 +212,9 @@ impl Keeping<'_> {
             self.batch.record.state = BatchState::Waiting;
             self.batch.record.remote = Some(remote.id);
             self.batch.record.polls = 0;
-            return self.save(now, true).await;
+            return self.give_back(now).await;
         }
-        if may_be_there || now < after(sent_at, self.shared.config.batch.doubt) {
+        if may_be_there || now < after(sought_since, self.shared.config.batch.doubt) {
             return self.wait().await;
         }
         // Nobody knows of it: its cells go into another batch.
@@ -178,7 +231,7 @@ impl Keeping<'_> {
                 && remote.count.is_none_or(|count| count == cells)
                 && !known.contains(&remote.id)
         };
-        Ok(found.into_iter().filter(may_be).collect())
+        Ok(found.into_iter().filter(may_be).take(CANDIDATES_MAX).collect())
     }
 
     /// Whether a batch is this one, by the names of its cells. They are not told before it has ended.
@@ -212,7 +265,7 @@ impl Keeping<'_> {
             }
             self.batch.record.cancelled_at_ms = Some(now.as_millisecond());
             self.batch.record.polls = 0;
-            if !self.store(now, false).await? {
+            if !save(self.shared, &self.batch, lease(self.shared), now).await? {
                 return Ok(());
             }
         }
@@ -254,6 +307,7 @@ impl Keeping<'_> {
                 let failure =
                     Failure { is_transient: true, ..Failure::new(FailureKind::ProviderError, words) };
                 fail_cells(self.shared, &self.batch, column, &missing, &failure).await?;
+                self.shared.batch_lanes.went_well(self.batch.lane);
                 self.end(api, &remote.results).await
             }
             Read::Failed(failure) => self.fails(Some(column), &failure).await,
@@ -315,18 +369,11 @@ impl Keeping<'_> {
         let growth = 1.5_f64.powi(i32::try_from(polls.min(20)).unwrap_or_default());
         let growth = growth.min(f64::from(POLL_GROWTH_MAX)) * (0.9 + 0.2 * self.shared.random().f64());
         let due_at = after(self.shared.clock.now(), self.shared.config.batch.poll.mul_f64(growth));
-        self.save(due_at, true).await
+        self.give_back(due_at).await
     }
 
-    async fn save(&self, due_at: Timestamp, gives_back: bool) -> Result<(), StoreError> {
-        self.store(due_at, gives_back).await.map(|_| ())
-    }
-
-    async fn store(&self, due_at: Timestamp, gives_back: bool) -> Result<bool, StoreError> {
-        let mut lease = lease(self.shared);
-        if gives_back {
-            lease.until_ms = 0;
-        }
-        self.shared.store.save_batch(self.batch.clone(), lease, due_at.as_millisecond()).await
+    /// Saves the batch and leaves it to whoever looks after it next.
+    async fn give_back(&self, due_at: Timestamp) -> Result<(), StoreError> {
+        save(self.shared, &self.batch, given_back(self.shared), due_at).await.map(|_| ())
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use rowmill_model::spending::day_of;
 use rowmill_model::{Column, Spent};
 use rowmill_providers::Failure;
 use rowmill_providers::llm::batch::{BatchApi, BatchResult, RemoteBatch};
-use rowmill_store::batches::Batch;
+use rowmill_store::batches::{Batch, WriteAhead};
 use rowmill_store::spending::LedgerEntry;
 use rowmill_store::{CellResult, Settlement, StoreError, Ticket};
 
@@ -16,7 +17,9 @@ use crate::shared::Shared;
 
 /// Values that are gathered before they are written.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// What a result takes beside its value, roughly.
+const RESULT_BYTES: usize = 512;
 
 /// How far reading came.
 pub(super) enum Read {
@@ -42,6 +45,8 @@ struct Reading<'a> {
     /// What cells took that were taken away meanwhile.
     late: Spent,
     lines: u64,
+    /// Up to here results may have been written and charged before.
+    written: u64,
 }
 
 /// Reads all results from where somebody came before.
@@ -55,6 +60,9 @@ pub(super) async fn read_results(
     held: BTreeSet<Ticket>,
 ) -> Result<Read, StoreError> {
     let skipped = batch.record.lines_read;
+    // A question can have an answer and an error. Beyond that, somebody sends without end.
+    let lines_max = batch.record.cells.saturating_mul(2).saturating_add(GROUP as u64);
+    let ahead = batch.record.write_ahead;
     let mut reading = Reading {
         shared,
         calls,
@@ -65,10 +73,11 @@ pub(super) async fn read_results(
         seen: BTreeSet::new(),
         results: Vec::new(),
         bytes: 0,
-        late: Spent::NOTHING,
+        late: ahead.map_or(Spent::NOTHING, |ahead| ahead.late),
         lines: 0,
+        written: ahead.map_or(0, |ahead| ahead.lines),
     };
-    for place in &remote.results {
+    'all: for place in &remote.results {
         let mut results = match api.results(place).await {
             Ok(results) => results,
             Err(failure) => return Ok(Read::Failed(failure)),
@@ -82,6 +91,10 @@ pub(super) async fn read_results(
                 }
             };
             reading.lines += 1;
+            if reading.lines > lines_max {
+                tracing::warn!(batch = %reading.batch.id, "a provider sent more results than were asked for");
+                break 'all;
+            }
             if reading.lines <= skipped {
                 continue;
             }
@@ -112,38 +125,51 @@ impl Reading<'_> {
         if self.held.remove(&name.ticket) {
             self.bytes += bytes_of(&result);
             self.results.push(Settlement { ticket: name.ticket, result });
-        } else {
+        } else if self.lines > self.written {
             // It comes too late, but it was paid for.
             self.late += result.spent();
         }
     }
 
     /// Writes what was gathered, and how far it goes. Says whether this node still looks after the batch.
+    ///
+    /// How far it will go is written before: who finds the batch after a crash does not take a result that was written
+    /// for one that came too late.
     async fn write(&mut self) -> Result<bool, StoreError> {
         self.bytes = 0;
-        settle(self.shared, self.batch, std::mem::take(&mut self.results)).await?;
-        let late = std::mem::replace(&mut self.late, Spent::NOTHING);
-        let now_ms = self.shared.clock.now().as_millisecond();
-        if late != Spent::NOTHING {
-            let entry = LedgerEntry {
-                day: now_ms.div_euclid(DAY_MS),
-                column: self.column.id.clone(),
-                provider: self.batch.record.provider.clone(),
-                person: String::new(),
-                spent: late,
-                tries: late.usage.attempts,
-            };
-            self.shared.store.charge(self.batch.team, self.batch.lane.project, entry).await?;
+        let results = std::mem::take(&mut self.results);
+        if !results.is_empty() {
+            self.batch.record.write_ahead = Some(WriteAhead { lines: self.lines, late: self.late });
+            if !self.save(None).await? {
+                return Ok(false);
+            }
+            self.late += settle(self.shared, self.batch, results).await?;
         }
+        let late = std::mem::replace(&mut self.late, Spent::NOTHING);
+        let charge = (late != Spent::NOTHING).then(|| LedgerEntry {
+            day: day_of(self.shared.clock.now().as_millisecond()),
+            column: self.column.id.clone(),
+            provider: self.batch.record.provider.clone(),
+            person: String::new(),
+            spent: late,
+            tries: late.usage.attempts,
+        });
         self.batch.record.lines_read = self.batch.record.lines_read.max(self.lines);
-        self.shared.store.save_batch(self.batch.clone(), lease(self.shared), now_ms).await
+        self.batch.record.write_ahead = None;
+        self.save(charge).await
+    }
+
+    async fn save(&self, charge: Option<LedgerEntry>) -> Result<bool, StoreError> {
+        let now_ms = self.shared.clock.now().as_millisecond();
+        self.shared.store.save_batch(self.batch.clone(), lease(self.shared), now_ms, charge).await
     }
 }
 
 /// What a result takes in memory, roughly.
 fn bytes_of(result: &CellResult) -> usize {
     match result {
-        CellResult::Value(raw, _) => raw.len(),
-        _ => 512,
+        CellResult::Value(raw, _) => raw.len() + RESULT_BYTES,
+        CellResult::Failed(error, _) => error.message.len() + RESULT_BYTES,
+        _ => RESULT_BYTES,
     }
 }

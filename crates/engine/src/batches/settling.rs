@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::{CellError, Column, pricing};
+use rowmill_model::{CellError, Column, Spent, pricing};
 use rowmill_providers::Failure;
 use rowmill_store::batches::{Batch, BatchLease};
 use rowmill_store::{CellResult, Settlement, StoreError, Ticket};
+use tokio::task::JoinError;
 
 use super::cell_name::CellName;
 use crate::cell_runner::CallOutcome;
@@ -16,6 +17,7 @@ use crate::measure::count_settled;
 use crate::retry::Tries;
 use crate::run::to_cell_result;
 use crate::shared::Shared;
+use crate::time_left::after;
 
 /// For how long a batch holds its cells: longer than any provider keeps results. Whoever looks after it gives them back
 /// long before.
@@ -25,10 +27,6 @@ pub(super) const GROUP: usize = 500;
 /// Rows that are read at once.
 const ROWS_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-pub(super) fn after(time: Timestamp, wait: Duration) -> Timestamp {
-    time.saturating_add(wait).unwrap_or(Timestamp::MAX)
-}
-
 /// Until when a batch's cells are its own.
 pub(super) fn cells_until_ms(shared: &Shared) -> i64 {
     after(shared.clock.now(), CELLS_HELD_FOR).as_millisecond()
@@ -37,6 +35,28 @@ pub(super) fn cells_until_ms(shared: &Shared) -> i64 {
 /// This node's lease on a batch.
 pub(super) fn lease(shared: &Shared) -> BatchLease {
     BatchLease { holder: shared.worker, until_ms: shared.expires_at_ms() }
+}
+
+/// The lease of whoever gives a batch back.
+pub(super) fn given_back(shared: &Shared) -> BatchLease {
+    BatchLease { holder: shared.worker, until_ms: 0 }
+}
+
+/// Saves how far a batch has come. Says whether this node still looks after it.
+pub(super) async fn save(
+    shared: &Shared,
+    batch: &Batch,
+    lease: BatchLease,
+    due_at: Timestamp,
+) -> Result<bool, StoreError> {
+    shared.store.save_batch(batch.clone(), lease, due_at.as_millisecond(), None).await
+}
+
+/// Whoever panicked has told what happened, but not where.
+pub(super) fn log_panic(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "looking after a batch ended with an error of the program; another try follows");
+    }
 }
 
 /// The cells that a batch still holds.
@@ -72,20 +92,24 @@ pub(super) async fn result_of(
     to_cell_result(shared, &tries, outcome)
 }
 
-/// Writes results of a batch.
+/// Writes results of a batch. Says what those took whose cells were taken away.
 pub(super) async fn settle(
     shared: &Shared,
     batch: &Batch,
     results: Vec<Settlement>,
-) -> Result<(), StoreError> {
+) -> Result<Spent, StoreError> {
     if results.is_empty() {
-        return Ok(());
+        return Ok(Spent::NOTHING);
     }
     let now_ms = shared.clock.now().as_millisecond();
     let taken = shared.store.settle(batch.worker(), now_ms, results.clone()).await?;
     count_settled(&results, &taken);
     shared.wake.notify_one();
-    Ok(())
+    let mut late = Spent::NOTHING;
+    for (settlement, _) in results.iter().zip(taken).filter(|(_, is_taken)| !is_taken) {
+        late += settlement.result.spent();
+    }
+    Ok(late)
 }
 
 /// Fails all cells that a batch still holds, each by its own tries.
@@ -139,11 +163,13 @@ pub(super) async fn put_off(
     Ok(())
 }
 
-/// Forgets a batch. What it still holds is queued again.
+/// Forgets a batch, unless another node looks after it. What it still holds is queued again.
 pub(super) async fn close(shared: &Shared, batch: &Batch) -> Result<(), StoreError> {
-    shared.store.leave(batch.worker()).await?;
-    shared.store.close_batch(batch.id).await?;
-    shared.wake.notify_one();
+    if shared.store.hold_batch(batch.id, lease(shared)).await? {
+        shared.store.leave(batch.worker()).await?;
+        shared.store.close_batch(batch.id, shared.worker).await?;
+        shared.wake.notify_one();
+    }
     Ok(())
 }
 

@@ -13,6 +13,8 @@ use crate::redactor::Redactor;
 
 /// How long nothing may arrive.
 const IDLE_MAX: Duration = Duration::from_secs(90);
+/// How much is kept of a line that is too long.
+const BEGINNING_BYTES: usize = 1_024;
 
 /// The lines of an answer.
 pub struct Lines {
@@ -37,8 +39,8 @@ impl std::fmt::Debug for Lines {
 #[derive(Debug)]
 pub enum Line {
     Whole(Vec<u8>),
-    /// A line that is longer than allowed. It was passed over.
-    TooLong,
+    /// How a line begins that is longer than allowed. The rest was passed over.
+    TooLong(Vec<u8>),
 }
 
 impl Lines {
@@ -62,14 +64,16 @@ impl Lines {
 
     /// The next line that is not empty. A last line without its end counts as one.
     pub async fn next(&mut self) -> Result<Option<Line>, Failure> {
-        let mut is_too_long = false;
+        let mut too_long = None;
         loop {
             let end = memchr::memchr(b'\n', &self.rest);
             let part = self.rest.split_to(end.unwrap_or(self.rest.len()));
             if self.line.len() + part.len() > self.line_bytes_max {
-                is_too_long = true;
-                self.line = Vec::new();
-            } else if !is_too_long {
+                let mut beginning = std::mem::take(&mut self.line);
+                beginning.truncate(BEGINNING_BYTES);
+                beginning.shrink_to_fit();
+                too_long.get_or_insert(beginning);
+            } else if too_long.is_none() {
                 self.line.extend_from_slice(&part);
             }
             if end.is_some() {
@@ -79,8 +83,8 @@ impl Lines {
             } else {
                 continue;
             }
-            if is_too_long {
-                return Ok(Some(Line::TooLong));
+            if let Some(beginning) = too_long {
+                return Ok(Some(Line::TooLong(self.redactor.body(beginning))));
             }
             let line = std::mem::take(&mut self.line);
             if !line.trim_ascii().is_empty() {

@@ -143,6 +143,7 @@ pub const CASES: &[(&str, Case)] = cases![
     kept_answers::an_answer_is_kept_for_its_time,
     kept_answers::the_oldest_answers_go_first,
     batches::a_batch_is_looked_after_by_one_node,
+    batches::batches_of_some_teams_are_left_to_others,
 ];
 
 /// Promises of the stores that put what happens to rows into the outbox and the ledger, which [`MemoryStore`] does not.

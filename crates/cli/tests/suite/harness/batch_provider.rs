@@ -32,6 +32,8 @@ struct State {
     creations_hang: AtomicBool,
     /// Whether batches that are cancelled go on all the same.
     is_stubborn: AtomicBool,
+    /// The results of questions with this word come byte by byte, for ever.
+    slow_word: Mutex<Option<&'static str>>,
     /// What a whole batch fails with.
     failure: Mutex<Option<Value>>,
     lines: Box<Lines>,
@@ -57,6 +59,7 @@ impl BatchProvider {
             creations_lost: AtomicUsize::new(0),
             creations_hang: AtomicBool::new(false),
             is_stubborn: AtomicBool::new(false),
+            slow_word: Mutex::default(),
             failure: Mutex::default(),
             lines: Box::new(lines),
         });
@@ -103,6 +106,10 @@ impl BatchProvider {
 
     pub(crate) fn hang_creations(&self, hangs: bool) {
         self.state.creations_hang.store(hangs, Ordering::Release);
+    }
+
+    pub(crate) fn slow_down(&self, word: &'static str) {
+        *self.state.slow_word.lock().unwrap() = Some(word);
     }
 
     pub(crate) fn fail_with(&self, failure: Option<Value>) {
@@ -181,6 +188,11 @@ impl State {
         is_stopped || !self.is_held.load(Ordering::Acquire)
     }
 
+    fn is_slow(&self, batch: &MadeBatch) -> bool {
+        let word = *self.slow_word.lock().unwrap();
+        word.is_some_and(|word| batch.requests.iter().any(|(_, body)| body.to_string().contains(word)))
+    }
+
     /// What is answered to a creation.
     fn created(&self, body: Value) -> Reply {
         let lost = self.creations_lost.load(Ordering::Acquire);
@@ -235,6 +247,9 @@ impl State {
             ("GET", ["files", id, "content"]) => {
                 let (kind, batch) = id.split_once('-').unwrap();
                 let Some((place, batch)) = self.find(batch) else { return missing() };
+                if self.is_slow(&batch) {
+                    return Reply::Trickle;
+                }
                 let (output, errors) = (self.lines)(&batch, place);
                 text(200, if kind == "out" { output } else { errors })
             }

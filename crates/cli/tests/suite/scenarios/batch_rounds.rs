@@ -1,4 +1,4 @@
-//! Batches that others have to do with: a cap on spending, and a second node.
+//! Batches that others have to do with: a cap on spending, another team, a crash, and a second node.
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,8 @@ use crate::harness::{Api, Request, Scenario, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("batch_rounds", Own:
     a_cap_holds_batches_back_until_it_is_raised,
+    slow_results_of_one_team_hold_nobody_else_up,
+    results_are_charged_once_however_often_the_process_dies,
 );
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("batch_rounds", Nodes:
@@ -50,6 +52,60 @@ fn a_cap_holds_batches_back_until_it_is_raised() {
     check_answers(&table, &column, &rows);
     let sent: usize = provider.batches().iter().map(|batch| batch.requests.len()).sum();
     assert_eq!(sent, ROWS, "none is sent twice");
+}
+
+fn slow_results_of_one_team_hold_nobody_else_up() {
+    /// More than are looked after at once.
+    const SLOW: usize = 20;
+    let provider = BatchProvider::honest(false);
+    provider.slow_down("snail");
+    let server = server(&provider, &[("ROWMILL_BATCH_CELLS_MAX", "1")]);
+    let table = server.api().table(&["Name"]);
+    column(&table, json!({}));
+    table.insert((0..SLOW).map(|number| json!({ "Name": format!("snail {number}") })).collect());
+    table.post("/trigger", json!({})).ok();
+    eventually("all batches of one team are made", TIME_MAX, || {
+        (provider.batches().len() == SLOW).then_some(())
+    });
+    let table = server.team("quick").table(&["Name"]);
+    let column = column(&table, json!({}));
+    let rows = table.insert(names(3));
+    table.post("/trigger", json!({})).ok();
+    settled(&table);
+    check_answers(&table, &column, &rows);
+}
+
+fn results_are_charged_once_however_often_the_process_dies() {
+    const CELLS: usize = 3_000;
+    const CRASHES: u64 = 4;
+    let provider = BatchProvider::honest(false);
+    provider.hold(true);
+    let mut server = server(&provider, &[]);
+    let api = server.api();
+    set_spending(&api, &json!([]));
+    let mut table = api.table(&["Name"]);
+    let column = column(&table, json!({}));
+    let rows = table.insert(names(CELLS));
+    table.post("/trigger", json!({})).ok();
+    eventually("the batch waits", TIME_MAX, || {
+        (table.get("/status").ok()["batches"][0]["state"] == "waiting").then_some(())
+    });
+    provider.hold(false);
+    for crash in 1..=CRASHES {
+        // Groups of results are being written.
+        eventually("some more results are written", TIME_MAX, || {
+            let done = table.get("/status").ok()["columns"][&column]["completed"].as_u64().unwrap();
+            (done >= crash * 500).then_some(())
+        });
+        server.crash_and_restart();
+        table = table.through(&server.api());
+    }
+    settled(&table);
+    gone(&table);
+    check_answers(&table, &column, &rows[..3]);
+    let lines = server.api().get("/v4/usage/spending?groupBy=provider").ok()["lines"].clone();
+    let charged = (lines[0]["inputTokens"].as_u64(), lines[0]["tries"].as_u64());
+    assert_eq!(charged, (Some(1_000 * CELLS as u64), Some(CELLS as u64)), "{lines}");
 }
 
 fn another_node_goes_on_with_a_batch() {

@@ -259,7 +259,7 @@ fn hostile_results_do_no_harm() {
         assert_eq!(cells[good]["value"], format!("re: Hello n{good}!"), "{}", cells[good]);
     }
     for (bad, code) in [
-        (1, "provider_error"),
+        (1, "too_large"),
         (2, "provider_error"),
         (3, "provider_error"),
         (6, "provider_error"),

@@ -233,11 +233,11 @@ impl BatchApi {
 }
 
 impl BatchResults {
-    /// The next result. Lines that are none, or too long, are `Some(None)`.
+    /// The next result. Lines that are none are `Some(None)`.
     pub async fn next(&mut self) -> Result<Option<Option<BatchResult>>, Failure> {
         let line = match self.lines.next().await? {
             None => return Ok(None),
-            Some(Line::TooLong) => return Ok(Some(None)),
+            Some(Line::TooLong(beginning)) => return Ok(Some(too_long(&beginning))),
             Some(Line::Whole(line)) => line,
         };
         let Ok(line) = crate::bounded_value::bounded_value(&line) else { return Ok(Some(None)) };
@@ -246,6 +246,17 @@ impl BatchResults {
             AiProvider::Anthropic => anthropic::result(&self.lines, &line),
         }))
     }
+}
+
+/// The result of a line that is too long, if its beginning tells whose it is.
+fn too_long(beginning: &[u8]) -> Option<BatchResult> {
+    let beginning = String::from_utf8_lossy(beginning);
+    let (_, rest) = beginning.split_once("\"custom_id\"")?;
+    let (_, rest) = rest.split_once('"')?;
+    let (custom_id, _) = rest.split_once('"')?;
+    let words = format!("The answer is larger than {} MB.", LINE_BYTES_MAX / 1_000_000);
+    let outcome = BatchOutcome::Failed(Failure::new(FailureKind::TooLarge, words));
+    Some(BatchResult { custom_id: custom_id.to_owned(), outcome })
 }
 
 fn id_of(body: &Value) -> Result<String, Failure> {

@@ -123,7 +123,8 @@ fn of_error(error: &Map<String, Value>) -> BatchOutcome {
         "batch_expired" => BatchOutcome::Expired,
         "batch_cancelled" => BatchOutcome::Cancelled,
         code => {
-            let message: String = text("message").chars().take(MESSAGE_CHARS_MAX).collect();
+            let cut = |text: &str| text.chars().take(MESSAGE_CHARS_MAX).collect::<String>();
+            let (code, message) = (cut(code), cut(text("message")));
             let words = format!("The provider could not answer ({code}): {message}");
             BatchOutcome::Failed(Failure::transient(words))
         }

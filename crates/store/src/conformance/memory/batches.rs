@@ -1,13 +1,17 @@
 //! Batches of cells that a provider works off.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
-use rowmill_model::ProjectId;
+use rowmill_model::{ProjectId, TeamId};
 use uuid::Uuid;
 
 use super::MemoryStore;
 use super::state::MemoryBatch;
 use crate::batches::{Batch, BatchLease, BatchStore};
 use crate::error::Result;
+use crate::spending::LedgerEntry;
+use crate::work::WorkerId;
 
 #[async_trait]
 impl BatchStore for MemoryStore {
@@ -19,9 +23,17 @@ impl BatchStore for MemoryStore {
         })
     }
 
-    async fn take_batch(&self, lease: BatchLease, now_ms: i64) -> Result<Option<Batch>> {
+    async fn take_batch(
+        &self,
+        lease: BatchLease,
+        now_ms: i64,
+        except: BTreeSet<TeamId>,
+    ) -> Result<Option<Batch>> {
         self.write(|state, _| {
-            let is_free = |held: &&mut MemoryBatch| held.due_at_ms <= now_ms && held.lease.until_ms <= now_ms;
+            let is_free = |held: &&mut MemoryBatch| {
+                let is_due = held.due_at_ms <= now_ms && held.lease.until_ms <= now_ms;
+                is_due && !except.contains(&held.batch.team)
+            };
             let free = state.batches.iter_mut().filter(is_free);
             let taken = free.min_by_key(|held| (held.due_at_ms, held.batch.id));
             Ok(taken.map(|held| {
@@ -31,7 +43,13 @@ impl BatchStore for MemoryStore {
         })
     }
 
-    async fn save_batch(&self, batch: Batch, lease: BatchLease, due_at_ms: i64) -> Result<bool> {
+    async fn save_batch(
+        &self,
+        batch: Batch,
+        lease: BatchLease,
+        due_at_ms: i64,
+        _: Option<LedgerEntry>,
+    ) -> Result<bool> {
         self.write(|state, _| {
             let is_held =
                 |held: &&mut MemoryBatch| held.batch.id == batch.id && held.lease.holder == lease.holder;
@@ -52,9 +70,9 @@ impl BatchStore for MemoryStore {
         })
     }
 
-    async fn close_batch(&self, id: Uuid) -> Result<()> {
+    async fn close_batch(&self, id: Uuid, holder: WorkerId) -> Result<()> {
         self.write(|state, _| {
-            state.batches.retain(|held| held.batch.id != id);
+            state.batches.retain(|held| held.batch.id != id || held.lease.holder != holder);
             Ok(())
         })
     }
