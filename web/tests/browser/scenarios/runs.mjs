@@ -68,7 +68,7 @@ async function estimates(page, server) {
 
   await choose(dialog, 'Rows', 'First rows');
   await dialog.getByLabel('How many rows').fill('30');
-  await page.getByRole('dialog', { name: 'Run 60 cells in 2 columns?' }).waitFor();
+  await page.getByRole('dialog', { name: 'Run 40 cells in 2 columns?' }).waitFor();
   await choose(dialog, 'Cells', /^Failed cells only/);
   await dialog.getByText('No cells have failed.').waitFor();
   assert.ok(await dialog.getByRole('button', { name: 'Run 0' }).isDisabled());
