@@ -24,7 +24,7 @@ use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
 use crate::request_log::{CalledBy, RequestLine, trace_id};
-use crate::trusted_proxies::{Forwarded, TrustedProxies};
+use crate::trusted_proxies::{ArrivedOverTls, FORWARDED_PROTO, Forwarded, TrustedProxies};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -147,6 +147,12 @@ fn resolve_client(trusted_proxies: &TrustedProxies, request: &mut Request) -> Ip
         request.extensions_mut().insert(Forwarded);
     }
     let client = trusted_proxies.resolve(peer.ip(), request.headers_mut());
+    // What a trusted proxy tells beats what is seen here: it is nearer to the client.
+    if request.extensions().get::<ArrivedOverTls>().is_some()
+        && !request.headers().contains_key(FORWARDED_PROTO)
+    {
+        request.headers_mut().insert(FORWARDED_PROTO, HeaderValue::from_static("https"));
+    }
     request.extensions_mut().insert(ConnectInfo(SocketAddr::new(client, peer.port())));
     client
 }

@@ -68,5 +68,5 @@ pub use rate_limits::{Rate, Rates};
 pub use service::service;
 pub use state::ApiState;
 pub use system::{is_health, refused_connection, too_many_connections};
-pub use trusted_proxies::TrustedProxies;
+pub use trusted_proxies::{ArrivedOverTls, TrustedProxies};
 pub use wire::timestamp;

@@ -22,6 +22,10 @@ const MARKS: [HeaderName; 7] = [
     VIA,
 ];
 
+/// A request that came over TLS that ended here. It is an extension of the request.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrivedOverTls;
+
 /// A request that came through a proxy, as its headers say. It is an extension of the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forwarded;

@@ -10,6 +10,7 @@ use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
 use crate::backup_settings::ScheduleArgs;
+use crate::connections::TlsFiles;
 use crate::logging::LogFormat;
 use crate::workers::WorkerArgs;
 
@@ -37,6 +38,13 @@ pub(crate) struct Serve {
     /// Address to listen on. Port 0 picks a free port.
     #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// The certificate for HTTPS on the main address, with those that signed it, as a PEM file. It is read again when it
+    /// changes. Without it the server speaks plain HTTP.
+    #[arg(long, env = "ROWMILL_TLS_CERTIFICATE", requires = "tls_key")]
+    pub(crate) tls_certificate: Option<PathBuf>,
+    /// The certificate's private key, as a PEM file.
+    #[arg(long, env = "ROWMILL_TLS_KEY", requires = "tls_certificate")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// An address of its own for /healthz, /readyz and /metrics, which answers whatever goes on at the other.
     #[arg(long, env = "ROWMILL_ADMIN_LISTEN")]
     pub(crate) admin_listen: Option<SocketAddr>,
@@ -129,6 +137,24 @@ pub(crate) struct Serve {
     pub(crate) workers: WorkerArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+}
+
+impl Serve {
+    /// The files for HTTPS, if it is wanted.
+    pub(crate) fn tls_files(&self) -> Option<TlsFiles> {
+        let (certificate, key) = self.tls_certificate.clone().zip(self.tls_key.clone())?;
+        Some(TlsFiles { certificate, key })
+    }
+
+    /// What addresses begin with.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls_files().is_some() { "https" } else { "http" }
+    }
+
+    /// Where people find the service.
+    pub(crate) fn base_url(&self, address: SocketAddr) -> String {
+        self.public_url.as_ref().map_or_else(|| format!("{}://{address}", self.scheme()), PublicUrl::base_url)
+    }
 }
 
 /// A setting that is never printed: not by clap either, since reading it cannot fail.

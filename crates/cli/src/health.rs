@@ -1,11 +1,19 @@
 //! `rowmill health`: asks the server of this machine whether it is well. A container without a shell needs it.
 
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error as TlsError, SignatureScheme, StreamOwned,
+};
 
 use crate::commands::AnyResult;
 
@@ -14,6 +22,9 @@ pub(crate) struct HealthArgs {
     /// The address that the server listens on.
     #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
+    /// The server's certificate, if it speaks HTTPS.
+    #[arg(long, env = "ROWMILL_TLS_CERTIFICATE")]
+    tls_certificate: Option<PathBuf>,
     /// The server's own address for health and metrics, if it has one.
     #[arg(long, env = "ROWMILL_ADMIN_LISTEN")]
     admin_listen: Option<SocketAddr>,
@@ -31,30 +42,91 @@ const ANSWER_BYTES_MAX: u64 = 16 * 1024;
 pub(crate) fn run(args: &HealthArgs) -> AnyResult {
     let address = reachable(args.admin_listen.unwrap_or(args.listen));
     let path = if args.ready { "/readyz" } else { "/healthz" };
-    let answer = ask(address, path, Duration::from_secs(args.timeout))
-        .map_err(|error| format!("http://{address}{path} does not answer: {error}"))?;
+    let is_tls = args.admin_listen.is_none() && args.tls_certificate.is_some();
+    let url = format!("{}://{address}{path}", if is_tls { "https" } else { "http" });
+    let answer = ask(address, path, is_tls, Duration::from_secs(args.timeout))
+        .map_err(|error| format!("{url} does not answer: {error}"))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split(' ').nth(1).unwrap_or_default();
     if status == "200" {
         return Ok(());
     }
-    Err(format!("http://{address}{path} answers {status}: {}", body.trim()).into())
+    Err(format!("{url} answers {status}: {}", body.trim()).into())
 }
 
 /// Whether what answers there is a server of ours, well or not.
-pub(crate) fn is_rowmill(address: SocketAddr, limit: Duration) -> bool {
-    let answer = ask(reachable(address), "/healthz", limit).unwrap_or_default();
+pub(crate) fn is_rowmill(address: SocketAddr, is_tls: bool, limit: Duration) -> bool {
+    let answer = ask(reachable(address), "/healthz", is_tls, limit).unwrap_or_default();
     answer.contains("\"success\":true") && answer.to_ascii_lowercase().contains("x-request-id")
 }
 
-fn ask(address: SocketAddr, path: &str, limit: Duration) -> Result<String, Box<dyn Error>> {
-    let mut connection = TcpStream::connect_timeout(&address, limit)?;
+fn ask(address: SocketAddr, path: &str, is_tls: bool, limit: Duration) -> Result<String, Box<dyn Error>> {
+    let connection = TcpStream::connect_timeout(&address, limit)?;
     connection.set_read_timeout(Some(limit))?;
     connection.set_write_timeout(Some(limit))?;
-    write!(connection, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    if is_tls { exchange(over_tls(address, connection)?, &head) } else { exchange(connection, &head) }
+}
+
+fn exchange(mut connection: impl Read + Write, head: &str) -> Result<String, Box<dyn Error>> {
+    connection.write_all(head.as_bytes())?;
     let mut answer = String::new();
     connection.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
     Ok(answer)
+}
+
+fn over_tls(
+    address: SocketAddr,
+    connection: TcpStream,
+) -> Result<StreamOwned<ClientConnection, TcpStream>, Box<dyn Error>> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    let name = ServerName::IpAddress(address.ip().into());
+    Ok(StreamOwned::new(ClientConnection::new(Arc::new(config), name)?, connection))
+}
+
+/// Takes every certificate: its names are those of the service and not of this machine, and nothing secret is sent.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, TlsError> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// Whoever listens on every address of the machine is asked on its own.

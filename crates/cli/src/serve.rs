@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_api::{ApiState, ImportRunner, Metrics, MetricsAccess, PublicUrl, Rate, Rates, Settings};
+use rowmill_api::{ApiState, ImportRunner, Metrics, MetricsAccess, Rate, Rates, Settings};
 use rowmill_app::{App, Environment, NewKey, Quotas};
 use rowmill_clock::SystemClock;
 use rowmill_model::Limits;
@@ -17,7 +17,7 @@ use crate::backup::key_choice;
 use crate::backup_schedule::Schedule;
 use crate::clock::SharedClock;
 use crate::config::Serve;
-use crate::connections::{self, Caps, Deadlines, HttpService, Listener};
+use crate::connections::{self, Caps, Deadlines, HttpService, Listener, Tls};
 use crate::observing::{Sampler, event_loop, metrics_access};
 use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
@@ -76,10 +76,11 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let address = sockets.main.local_addr()?;
     let Listeners { main, admin } = listen(sockets, &app, &serve, role, limits, settings)?;
     // Nobody listening is no reason not to serve.
-    let base_url = serve.public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
+    let base_url = serve.base_url(address);
     let first = first_key.as_ref().zip(link.as_deref());
     let (place, key_file) = (serve.store.place(), serve.first_key_file.as_deref());
-    let _ = Welcome { address, base_url: &base_url, place: &place, key_file, first }.print();
+    let _ = Welcome { scheme: serve.scheme(), address, base_url: &base_url, place: &place, key_file, first }
+        .print();
     if let Some(admin) = admin {
         let address = admin.address()?;
         logging::tell(&format!("Health and metrics are also on http://{address} (--admin-listen)"));
@@ -206,6 +207,8 @@ struct Sockets {
     main: TcpListener,
     /// Health and metrics only.
     admin: Option<TcpListener>,
+    /// For the main one.
+    tls: Option<Tls>,
 }
 
 impl Sockets {
@@ -215,7 +218,8 @@ impl Sockets {
             Some(address) => Some(bind(address).await?),
             None => None,
         };
-        Ok(Self { main, admin })
+        let tls = serve.tls_files().map(Tls::load).transpose()?;
+        Ok(Self { main, admin, tls })
     }
 }
 
@@ -253,7 +257,11 @@ fn listen(
         .layer(axum::middleware::map_response_with_state(Arc::clone(app), close_connection_when_stopping));
     let http_service =
         HttpService { router, public_url: serve.public_url.clone().map(Arc::new), trusted_proxies };
-    Ok(Listeners { main: Listener::new(sockets.main, http_service, caps, deadlines), admin })
+    if let Some(tls) = sockets.tls.clone() {
+        tokio::spawn(tls.keep_current());
+    }
+    let main = Listener::new(sockets.main, http_service, caps, deadlines).with_tls(sockets.tls);
+    Ok(Listeners { main, admin })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {

@@ -13,6 +13,7 @@ use crate::logging;
 /// Who and where the service is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Welcome<'a> {
+    pub(crate) scheme: &'a str,
     pub(crate) address: SocketAddr,
     pub(crate) base_url: &'a str,
     /// Where the data is, for people.
@@ -26,9 +27,9 @@ pub(crate) struct Welcome<'a> {
 impl Welcome<'_> {
     /// Says it on standard output.
     pub(crate) fn print(self) -> io::Result<()> {
-        let Self { address, base_url, place, key_file, first } = self;
+        let Self { scheme, address, base_url, place, key_file, first } = self;
         let mut out = io::stdout().lock();
-        let listening = format!("Rowmill is listening on http://{address} (data in {place})");
+        let listening = format!("Rowmill is listening on {scheme}://{address} (data in {place})");
         if logging::is_json() {
             return write_json(&mut out, &listening, self);
         }
@@ -48,7 +49,7 @@ impl Welcome<'_> {
 
 /// The same as lines of the JSON log.
 fn write_json(out: &mut impl Write, listening: &str, welcome: Welcome<'_>) -> io::Result<()> {
-    let Welcome { address, base_url, place, key_file, first } = welcome;
+    let Welcome { scheme: _, address, base_url, place, key_file, first } = welcome;
     let about = json!({
         "address": address.to_string(), "url": base_url, "data": place, "version": env!("CARGO_PKG_VERSION"),
     });

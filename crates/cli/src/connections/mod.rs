@@ -2,8 +2,10 @@
 
 mod gate;
 mod stream;
+mod tls;
 mod unread;
 mod unreadable;
+mod wire;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -19,7 +21,7 @@ use axum::http::header::{CONNECTION, EXPECT, HeaderValue};
 use axum::http::{Request, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rowmill_api::{PublicUrl, TrustedProxies};
+use rowmill_api::{ArrivedOverTls, PublicUrl, TrustedProxies};
 use rowmill_model::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::AsyncWrite as _;
@@ -30,7 +32,10 @@ use tower::Service as _;
 pub(crate) use self::gate::Caps;
 use self::gate::{Gate, Seat};
 use self::stream::ClientStream;
+use self::tls::Greeted;
+pub(crate) use self::tls::{Tls, TlsFiles};
 use self::unread::Received;
+use self::wire::Wire;
 use crate::request_id::request_id;
 
 /// Connections beyond the cap, in which health alone is answered.
@@ -111,13 +116,20 @@ pub(crate) struct Listener {
     service: HttpService,
     gate: Arc<Gate>,
     deadlines: Deadlines,
+    tls: Option<Tls>,
     /// True once no more requests are taken. Each connection watches it to its end.
     closing: watch::Sender<bool>,
 }
 
 impl Listener {
     pub(crate) fn new(socket: TcpListener, service: HttpService, caps: Caps, deadlines: Deadlines) -> Self {
-        Self { socket, service, gate: Gate::new(caps), deadlines, closing: watch::Sender::new(false) }
+        let (gate, closing) = (Gate::new(caps), watch::Sender::new(false));
+        Self { socket, service, gate, deadlines, tls: None, closing }
+    }
+
+    /// The same, over TLS where there is a certificate.
+    pub(crate) fn with_tls(self, tls: Option<Tls>) -> Self {
+        Self { tls, ..self }
     }
 
     pub(crate) fn address(&self) -> std::io::Result<SocketAddr> {
@@ -143,8 +155,17 @@ impl Listener {
         let address = Some(peer.ip()).filter(|peer| !self.service.trusted_proxies.is_trusted(*peer));
         let Some(seat) = self.gate.enter(address) else { return };
         let deadlines = if seat.is_limited() { self.deadlines.limited() } else { self.deadlines };
-        let requests = Requests { service: self.service.clone(), peer, seat };
-        tokio::spawn(serve(stream, requests, deadlines, self.closing.subscribe()));
+        let (tls, closing) = (self.tls.clone(), self.closing.subscribe());
+        let requests = Requests { service: self.service.clone(), peer, is_tls: tls.is_some(), seat };
+        tokio::spawn(async move {
+            let wire = match tls {
+                Some(tls) => greet(&tls, stream, &requests.seat, deadlines).await,
+                None => Some(Wire::Plain(stream)),
+            };
+            if let Some(wire) = wire {
+                serve(wire, requests, deadlines, closing).await;
+            }
+        });
     }
 
     /// Takes no more connections. What is returned ends the others, once their requests are answered.
@@ -158,13 +179,37 @@ impl Listener {
     }
 }
 
+/// The TLS handshake of a connection, in the time that a head may take.
+async fn greet(tls: &Tls, stream: TcpStream, seat: &Seat, deadlines: Deadlines) -> Option<Wire> {
+    let greeted = tokio::select! {
+        greeted = tokio::time::timeout(deadlines.head, tls.greet(stream)) => greeted.ok()?,
+        () = seat.told_to_leave() => return None,
+    };
+    match greeted {
+        Greeted::Tls(wire) => Some(wire),
+        Greeted::Gone => None,
+        Greeted::Plain(mut wire) => {
+            let words = "this address takes HTTPS only; begin the URL with https://";
+            unreadable::answer(&mut wire, rowmill_api::Error::MalformedRequest(words), deadlines.write).await;
+            seat.wait();
+            hang_up(&mut wire, seat, deadlines).await;
+            None
+        }
+    }
+}
+
+/// Ends a connection so that its last answer is read: a client that still sends is given time.
+async fn hang_up(wire: &mut Wire, seat: &Seat, deadlines: Deadlines) {
+    let shutdown = poll_fn(|cx| Pin::new(&mut *wire).poll_shutdown(cx));
+    let _ = tokio::time::timeout(deadlines.write, shutdown).await;
+    tokio::select! {
+        () = unread::linger(wire.socket()) => {}
+        () = seat.told_to_leave() => {}
+    }
+}
+
 /// One connection, from its first request to its last answer.
-async fn serve(
-    stream: TcpStream,
-    requests: Requests,
-    deadlines: Deadlines,
-    mut closing: watch::Receiver<bool>,
-) {
+async fn serve(stream: Wire, requests: Requests, deadlines: Deadlines, mut closing: watch::Receiver<bool>) {
     let seat = Arc::clone(&requests.seat);
     let stream = ClientStream::new(stream, Arc::clone(&seat), deadlines.write);
     let mut connection = hyper::server::conn::http1::Builder::new()
@@ -205,13 +250,12 @@ async fn serve(
         }
         seat.leave_unread();
     }
-    let _ = poll_fn(|cx| Pin::new(&mut stream).poll_shutdown(cx)).await;
     if seat.has_unread() {
         seat.wait();
-        tokio::select! {
-            () = unread::linger(&stream) => {}
-            () = seat.told_to_leave() => {}
-        }
+        hang_up(&mut stream, &seat, deadlines).await;
+    } else {
+        let shutdown = poll_fn(|cx| Pin::new(&mut stream).poll_shutdown(cx));
+        let _ = tokio::time::timeout(deadlines.write, shutdown).await;
     }
 }
 
@@ -219,6 +263,7 @@ async fn serve(
 struct Requests {
     service: HttpService,
     peer: SocketAddr,
+    is_tls: bool,
     seat: Arc<Seat>,
 }
 
@@ -233,6 +278,9 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
         let busy = Busy(Arc::clone(&seat));
         let (mut parts, incoming) = request.into_parts();
         parts.extensions.insert(ConnectInfo(self.peer));
+        if self.is_tls {
+            parts.extensions.insert(ArrivedOverTls);
+        }
         if let Some(inner) = self.service.public_url.as_ref().and_then(|url| url.inner(&parts.uri)) {
             parts.uri = inner;
         }

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use super::gate::Seat;
+use super::wire::Wire;
 
 /// Bytes that the kernel holds for a reader beyond what is on the wire. More would only delay the moment at which
 /// a slow reader is noticed, and take memory for each.
@@ -20,7 +20,7 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
 #[derive(Debug)]
 pub(super) struct ClientStream {
-    stream: TcpStream,
+    stream: Wire,
     seat: Arc<Seat>,
     wait_max: Duration,
     /// Runs since the last write that made progress, while one waits.
@@ -30,11 +30,11 @@ pub(super) struct ClientStream {
 }
 
 impl ClientStream {
-    pub(super) fn new(stream: TcpStream, seat: Arc<Seat>, wait_max: Duration) -> Self {
-        let _ = stream.set_nodelay(true);
+    pub(super) fn new(stream: Wire, seat: Arc<Seat>, wait_max: Duration) -> Self {
+        let _ = stream.socket().set_nodelay(true);
         #[cfg(target_os = "linux")]
         {
-            let _ = socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
+            let _ = socket2::SockRef::from(stream.socket()).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
         }
         Self { stream, seat, wait_max, stalled: None, has_held_back: false }
     }
@@ -50,7 +50,7 @@ impl ClientStream {
         self.has_held_back
     }
 
-    pub(super) fn into_inner(self) -> TcpStream {
+    pub(super) fn into_inner(self) -> Wire {
         self.stream
     }
 
@@ -105,7 +105,11 @@ impl AsyncWrite for ClientStream {
 
     /// It is flushed when nothing is left to write.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        let mut flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        // TLS holds what the client does not take yet.
+        if self.stream.is_tls() {
+            flushed = self.timed(cx, flushed);
+        }
         if flushed.is_ready() {
             self.seat.flushed();
         }

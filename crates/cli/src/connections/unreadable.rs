@@ -8,8 +8,8 @@ use axum::http::header::{CONNECTION, CONTENT_LENGTH, DATE};
 use rowmill_api::Error;
 use rowmill_clock::{Clock as _, SystemClock};
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 
+use super::wire::Wire;
 use crate::request_id::request_id;
 
 /// The longest address that hyper takes.
@@ -37,7 +37,7 @@ pub(super) fn is_answered(error: &hyper::Error) -> bool {
 }
 
 /// Sends a refusal, for as long as the client reads it.
-pub(super) async fn answer(stream: &mut TcpStream, error: Error, wait_max: Duration) {
+pub(super) async fn answer(stream: &mut Wire, error: Error, wait_max: Duration) {
     let id = request_id().to_string();
     let code = error.code();
     tracing::info!(request_id = id, status = error.status().as_u16(), code, "a request could not be read");
@@ -53,5 +53,9 @@ pub(super) async fn answer(stream: &mut TcpStream, error: Error, wait_max: Durat
     }
     head.push_str("\r\n");
     let whole = [head.as_bytes(), &body].concat();
-    let _ = tokio::time::timeout(wait_max, stream.write_all(&whole)).await;
+    let send = async {
+        stream.write_all(&whole).await?;
+        stream.flush().await
+    };
+    let _ = tokio::time::timeout(wait_max, send).await;
 }

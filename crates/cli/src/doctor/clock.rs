@@ -35,7 +35,8 @@ pub(super) fn check(serve: &Serve) -> Vec<Finding> {
             "Set the clock: what was written meanwhile, such as retries and sessions, has wrong times.";
         return vec![Finding::warning(CHECK, message, action)];
     }
-    if let Some(off) = file_system_off(data_dir).filter(|off| *off > FILE_SYSTEM_MAX) {
+    let off = file_system_off(data_dir);
+    if let Some(off) = off.filter(|off| *off > FILE_SYSTEM_MAX) {
         let message = format!(
             "The file system of {} is off by {} s from this machine.",
             data_dir.display(),
@@ -47,7 +48,8 @@ pub(super) fn check(serve: &Serve) -> Vec<Finding> {
             "Keep the clock of the file server by time servers (NTP).",
         )];
     }
-    vec![Finding::ok(CHECK, format!("{now}, as the file system has it."))]
+    let told = if off.is_some() { "as the file system has it" } else { "as this machine has it" };
+    vec![Finding::ok(CHECK, format!("{now}, {told}."))]
 }
 
 /// How far a time is ahead of now.

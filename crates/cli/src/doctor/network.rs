@@ -16,20 +16,20 @@ const DNS: &str = "dns";
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 
 pub(super) async fn check(serve: &Serve) -> Vec<Finding> {
-    let mut findings = vec![listens(serve.listen, "--listen").await];
+    let mut findings = vec![listens(serve.listen, "--listen", serve.tls_files().is_some()).await];
     if let Some(admin) = serve.admin_listen {
-        findings.push(listens(admin, "--admin-listen").await);
+        findings.push(listens(admin, "--admin-listen", false).await);
     }
     findings.extend(proxies(serve));
     findings.push(resolver().await);
     findings
 }
 
-async fn listens(address: SocketAddr, setting: &str) -> Finding {
+async fn listens(address: SocketAddr, setting: &str, is_tls: bool) -> Finding {
     match TcpListener::bind(address).await {
         Ok(_) => Finding::ok(LISTEN, format!("{address} ({setting}) is free; no server runs there.")),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            let asked = tokio::task::spawn_blocking(move || health::is_rowmill(address, ANSWER_MAX));
+            let asked = tokio::task::spawn_blocking(move || health::is_rowmill(address, is_tls, ANSWER_MAX));
             if asked.await.unwrap_or_default() {
                 return Finding::ok(LISTEN, format!("A server of Rowmill answers on {address} ({setting})."));
             }
@@ -49,7 +49,8 @@ fn proxies(serve: &Serve) -> Vec<Finding> {
     let trusts_all = [[1, 1, 1, 1], [8, 8, 8, 8], [93, 184, 215, 14]].into_iter().all(trusts);
     let public_url = serve.public_url.as_ref().map(PublicUrl::base_url);
     let is_local = serve.listen.ip().is_loopback();
-    let is_behind_proxy = public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+    let is_tls = serve.tls_files().is_some();
+    let is_behind_proxy = !is_tls && public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
     let mut findings = Vec::new();
     if trusts_all {
         findings.push(Finding::problem(
@@ -65,16 +66,21 @@ fn proxies(serve: &Serve) -> Vec<Finding> {
             "Name the proxy, such as --trusted-proxies 127.0.0.1, or `none` if there is none.",
         ));
     }
-    if !is_local && public_url.is_none() && !serve.trusted_proxies.is_set() {
+    if !is_local && !is_tls && public_url.is_none() && !serve.trusted_proxies.is_set() {
         findings.push(Finding::warning(
             PROXIES,
-            format!("{} is reached from other machines without TLS, so keys can be read on the way.", serve.listen),
-            "Put a proxy with TLS in front, and set --public-url and --trusted-proxies. See docs/operating.md.",
+            format!(
+                "{} is reached from other machines without TLS, so keys can be read on the way.",
+                serve.listen
+            ),
+            "Set --tls-certificate and --tls-key; or put a proxy with TLS in front, and set --public-url and \
+             --trusted-proxies. See docs/operating.md.",
         ));
     }
     if findings.is_empty() {
         let told = match public_url {
             Some(url) => format!("The server is reached at {url}."),
+            None if is_tls => format!("The server is reached at https://{}.", serve.listen),
             None => format!("The server is reached at http://{}.", serve.listen),
         };
         findings.push(Finding::ok(PROXIES, told));

@@ -6,6 +6,7 @@ use super::report::Finding;
 use crate::backup::key_choice;
 use crate::backup_schedule::Schedule;
 use crate::config::Serve;
+use crate::connections::Tls;
 use crate::observing::metrics_access;
 
 const CHECK: &str = "settings";
@@ -19,6 +20,11 @@ pub(super) fn check(serve: &Serve) -> Vec<Finding> {
     }
     if let Err(fault) = metrics_access(serve.metrics_token.as_ref()) {
         findings.push(Finding::problem(CHECK, fault, "Set a longer token."));
+    }
+    if let Some(Err(fault)) = serve.tls_files().map(Tls::load) {
+        let action =
+            "Name the PEM files of the certificate and of its key, and let the server's user read them.";
+        findings.push(Finding::problem(CHECK, format!("{fault}."), action));
     }
     let secret_key = serve.secret_key.as_ref().map(|setting| &setting.0);
     let secret_key = secret_key.filter(|key| !key.expose().trim().is_empty());
@@ -37,12 +43,6 @@ pub(super) fn check(serve: &Serve) -> Vec<Finding> {
             "Set the same ROWMILL_SECRET_KEY on all nodes, or copy secret.key to their data folders.",
         ));
     }
-    if serve.admin_listen.is_none() && serve.metrics_token.is_none() {
-        findings.push(Finding::ok(
-            CHECK,
-            "Metrics can be read on this machine only: neither --metrics-token nor --admin-listen is set.",
-        ));
-    }
     if let Err(error) = tracing_subscriber::EnvFilter::try_new(&serve.log) {
         findings.push(Finding::problem(
             CHECK,
@@ -52,6 +52,12 @@ pub(super) fn check(serve: &Serve) -> Vec<Finding> {
     }
     if findings.is_empty() {
         findings.push(Finding::ok(CHECK, "They can be read and fit together."));
+    }
+    if serve.admin_listen.is_none() && serve.metrics_token.is_none() {
+        findings.push(Finding::ok(
+            CHECK,
+            "Metrics can be read on this machine only: neither --metrics-token nor --admin-listen is set.",
+        ));
     }
     findings
 }

@@ -142,7 +142,7 @@ pub(crate) fn connect(address: &str) -> io::Result<TcpStream> {
 }
 
 /// Reads one answer, up to the end of the connection.
-pub(crate) fn receive(stream: &mut TcpStream) -> io::Result<Response> {
+pub(crate) fn receive(stream: &mut impl io::Read) -> io::Result<Response> {
     let mut bytes = Vec::new();
     if let Err(error) = stream.read_to_end(&mut bytes)
         && bytes.is_empty()

@@ -88,6 +88,7 @@ mod streams;
 mod summaries;
 mod system;
 mod teams;
+mod tls;
 mod trash;
 mod trials;
 mod turmoil;
@@ -160,6 +161,7 @@ const ALL: &[&[Scenario]] = &[
     doctor::NODES,
     connections::OWN,
     connections::EMBEDDED,
+    tls::OWN,
     heads::OWN,
     streams::OWN,
     events::OWN,
