@@ -16,6 +16,7 @@ mod python_peer;
 mod schemathesis;
 mod server;
 mod steps;
+mod supply_chain;
 mod tidy;
 mod tools;
 
@@ -26,13 +27,16 @@ Usage: cargo xtask <command>
 
   test [--keep-going] [--rounds N] [--large] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, unit, faults, document, schemathesis, clients, examples, peers, mcp, browser
+               fmt, clippy, tidy, supply-chain, unit, faults, document, schemathesis, clients, examples, peers, mcp, browser
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
                --large       faults in their large form (the small one is part of unit)
   ci           the same as test; this is what .ci/run calls
   tidy         the rules a compiler does not know
   openapi      writes openapi.json anew from the code
+  supply-chain licences, bans, duplicates and sources as deny.toml wants them, and the third-party notices current
+  notices      writes the third-party notices anew from the lock files
+  sbom         prints the bill of materials, as CycloneDX
   bench [ARG ...]
                the measurements, in a release build; arguments go to the bench
 ";
@@ -45,6 +49,9 @@ fn main() -> ExitCode {
         ("test" | "ci", _) => steps::test(&rest),
         ("tidy", []) => tidy::run(),
         ("openapi", []) => document::write(),
+        ("supply-chain", []) => supply_chain::check(),
+        ("notices", []) => supply_chain::write_notices(),
+        ("sbom", []) => supply_chain::print_bill_of_materials(),
         ("bench", _) => bench::run(&rest),
         ("help" | "--help" | "-h", _) => {
             print!("{USAGE}");

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, run};
-use crate::{browser, clients, document, examples, mcp, peers, schemathesis, tidy, tools};
+use crate::{
+    browser, clients, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
+};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
@@ -35,6 +37,11 @@ const STEPS: &[Step] = &[
     Step { name: "fmt", what: "the code is formatted", run: |_| fmt() },
     Step { name: "clippy", what: "no lint complains", run: |_| clippy() },
     Step { name: "tidy", what: "the rules a compiler does not know", run: |_| tidy::run() },
+    Step {
+        name: "supply-chain",
+        what: "licences, bans, sources and notices",
+        run: |_| supply_chain::check(),
+    },
     Step { name: "unit", what: "every test of the workspace", run: unit },
     Step {
         name: "faults",
