@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, run};
 use crate::{
-    browser, clients, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
+    browser, clients, dist, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
 };
 
 /// Read by the crash test in crates/cli/tests.
@@ -59,6 +59,11 @@ const STEPS: &[Step] = &[
         run: |_| mcp::run(),
     },
     Step { name: "browser", what: "the web application in a real browser", run: |_| browser::test() },
+    Step {
+        name: "package",
+        what: "a release: its Debian package installed, upgraded and removed",
+        run: |options| dist::test(options.large),
+    },
 ];
 
 pub(crate) fn test(arguments: &[String]) -> AnyResult {
@@ -74,7 +79,7 @@ pub(crate) fn test(arguments: &[String]) -> AnyResult {
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     keep_going: bool,
-    /// Faults in their large form.
+    /// Faults in their large form, and the package looked at by lintian.
     large: bool,
     crash_rounds: Option<u32>,
     /// Empty means all.

@@ -11,5 +11,5 @@ mod sbom;
 mod shipped;
 
 pub(crate) use check::check;
-pub(crate) use notices::write as write_notices;
-pub(crate) use sbom::print as print_bill_of_materials;
+pub(crate) use notices::{path as notices_path, write as write_notices};
+pub(crate) use sbom::{bill_of_materials, print as print_bill_of_materials};
