@@ -6,6 +6,7 @@ mod batch_peers;
 mod bench;
 mod browser;
 mod clients;
+mod dist;
 mod document;
 mod examples;
 mod http;
@@ -16,6 +17,7 @@ mod python_peer;
 mod schemathesis;
 mod server;
 mod steps;
+mod supply_chain;
 mod tidy;
 mod tools;
 
@@ -26,13 +28,20 @@ Usage: cargo xtask <command>
 
   test [--keep-going] [--rounds N] [--large] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, unit, faults, document, schemathesis, clients, examples, peers, mcp, browser
+               fmt, clippy, tidy, supply-chain, unit, faults, document, schemathesis, clients, examples, peers, mcp, browser,
+               package
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
-               --large       faults in their large form (the small one is part of unit)
+               --large       faults in their large form (the small one is part of unit), lintian for package
   ci           the same as test; this is what .ci/run calls
   tidy         the rules a compiler does not know
   openapi      writes openapi.json anew from the code
+  supply-chain licences, bans, duplicates and sources as deny.toml wants them, and the third-party notices current
+  notices      writes the third-party notices anew from the lock files
+  sbom         prints the bill of materials, as CycloneDX
+  dist [--binary PATH] [--folder FOLDER] [--version VERSION] [--fast]
+               a release in target/dist: tarball, Debian package, bill of materials, checksums
+               --binary PATH  packs this binary instead of building one
   bench [ARG ...]
                the measurements, in a release build; arguments go to the bench
 ";
@@ -45,6 +54,10 @@ fn main() -> ExitCode {
         ("test" | "ci", _) => steps::test(&rest),
         ("tidy", []) => tidy::run(),
         ("openapi", []) => document::write(),
+        ("supply-chain", []) => supply_chain::check(),
+        ("notices", []) => supply_chain::write_notices(),
+        ("sbom", []) => supply_chain::print_bill_of_materials(),
+        ("dist", _) => dist::run_command(&rest),
         ("bench", _) => bench::run(&rest),
         ("help" | "--help" | "-h", _) => {
             print!("{USAGE}");

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, run};
-use crate::{browser, clients, document, examples, mcp, peers, schemathesis, tidy, tools};
+use crate::{
+    browser, clients, dist, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
+};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
@@ -35,6 +37,11 @@ const STEPS: &[Step] = &[
     Step { name: "fmt", what: "the code is formatted", run: |_| fmt() },
     Step { name: "clippy", what: "no lint complains", run: |_| clippy() },
     Step { name: "tidy", what: "the rules a compiler does not know", run: |_| tidy::run() },
+    Step {
+        name: "supply-chain",
+        what: "licences, bans, sources and notices",
+        run: |_| supply_chain::check(),
+    },
     Step { name: "unit", what: "every test of the workspace", run: unit },
     Step {
         name: "faults",
@@ -52,6 +59,11 @@ const STEPS: &[Step] = &[
         run: |_| mcp::run(),
     },
     Step { name: "browser", what: "the web application in a real browser", run: |_| browser::test() },
+    Step {
+        name: "package",
+        what: "a release: its Debian package installed, upgraded and removed",
+        run: |options| dist::test(options.large),
+    },
 ];
 
 pub(crate) fn test(arguments: &[String]) -> AnyResult {
@@ -67,7 +79,7 @@ pub(crate) fn test(arguments: &[String]) -> AnyResult {
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     keep_going: bool,
-    /// Faults in their large form.
+    /// Faults in their large form, and the package looked at by lintian.
     large: bool,
     crash_rounds: Option<u32>,
     /// Empty means all.

@@ -39,7 +39,14 @@ fn venv(name: &str, list: &str) -> AnyResult<PathBuf> {
     install(&venv, &[&requirements], || {
         run(program("python3").args(["-m", "venv"]).arg(&venv))?;
         // Python compiles what it loads; of all that is installed that is little.
-        let quiet = ["install", "--quiet", "--disable-pip-version-check", "--no-compile", "--requirement"];
+        let quiet = [
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-compile",
+            "--require-hashes",
+            "--requirement",
+        ];
         run(program(venv.join("bin/pip")).args(quiet).arg(&requirements))
     })?;
     Ok(venv.join("bin"))

@@ -70,6 +70,8 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page.
     Man(ManArgs),
+    /// Print the licences of the software that is part of Rowmill.
+    Licenses,
 }
 
 /// What is wrong with the settings file.

@@ -122,6 +122,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Openapi(args) => commands::openapi(*args),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
         Command::Man(args) => manual::pages(&args, Cli::command()),
+        Command::Licenses => manual::licenses(),
     };
     outcome.map(|()| ExitCode::SUCCESS)
 }

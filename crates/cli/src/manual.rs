@@ -1,4 +1,4 @@
-//! `rowmill completions` and `rowmill man`: made from the definition of the command line.
+//! `rowmill completions` and `rowmill man`, made from the definition of the command line, and `rowmill licenses`.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -8,6 +8,8 @@ use clap::Args;
 use clap_complete::Shell;
 
 const NAME: &str = "rowmill";
+/// Made by `cargo xtask notices` from the lock files.
+const THIRD_PARTY_NOTICES: &str = include_str!("../third-party-notices.txt");
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
@@ -38,6 +40,10 @@ pub(crate) fn pages(args: &ManArgs, command: clap::Command) -> Result<(), Box<dy
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     print(&page)
+}
+
+pub(crate) fn licenses() -> Result<(), Box<dyn Error>> {
+    print(THIRD_PARTY_NOTICES.as_bytes())
 }
 
 fn print(text: &[u8]) -> Result<(), Box<dyn Error>> {

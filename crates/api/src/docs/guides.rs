@@ -41,7 +41,7 @@ guides! {
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
     user "switching": "moving from Clay or Airtable: what comes over, and what is called what";
     user "clients": "typed clients in Python and TypeScript";
-    operator "install": "from source, as a systemd service, in containers";
+    operator "install": "from a tarball, as a Debian package, from source, as a systemd service, in containers";
     operator "operating": "commands, settings, reverse proxy, monitoring, disk";
     operator "backup": "back up, restore and check";
     operator "moving": "move to another database";

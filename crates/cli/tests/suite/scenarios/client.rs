@@ -25,6 +25,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("client", Own:
 );
 pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("client", Embedded:
     shells_and_manuals_know_the_commands,
+    the_licences_of_others_are_in_the_binary,
 );
 
 /// A service, and somebody who uses it from a shell.
@@ -416,4 +417,19 @@ fn shells_and_manuals_know_the_commands() {
     stdout(&rowmill(&folder, &["man", "--folder", "man"]));
     let page = std::fs::read_to_string(folder.path().join("man/rowmill-rows-import.1")).unwrap();
     assert!(page.contains("match\\-on"), "{page}");
+}
+
+fn the_licences_of_others_are_in_the_binary() {
+    let notices = stdout(&rowmill(&DataDir::new(), &["licenses"]));
+    for words in [
+        "\ncrate tokio ",
+        "\ncrate cssparser ",
+        "\nnpm react ",
+        "\nother SQLite",
+        "Mozilla Public License Version 2.0",
+        "Permission is hereby granted, free of charge",
+        "Copyright 2016 The Inter Project Authors",
+    ] {
+        assert!(notices.contains(words), "{words:?}");
+    }
 }
