@@ -37,8 +37,11 @@ fn unmarked(body: &[u8], content_type: &str, host: Option<&str>) -> &'static Enc
     };
     match told.find(fits) {
         Some(encoding) => encoding,
-        None if is_utf8 => UTF_8,
-        None => guessed(body, host, if flaws > sequences { Utf8Detection::Deny } else { Utf8Detection::Allow }),
+        // Nobody says what it is, and nearly all of it is this.
+        None if sequences > 0 && flaws * 10 <= sequences => UTF_8,
+        None => {
+            guessed(body, host, if flaws > sequences { Utf8Detection::Deny } else { Utf8Detection::Allow })
+        }
     }
 }
 

@@ -160,17 +160,24 @@ mod tests {
         let state = format!("{{\"page\":{{\"title\":\"The \\\"old\\\" mill\",\"text\":{quoted}}}}}");
         let inner = serde_json::to_string(&state).unwrap();
         let single = state.replace('\\', "\\\\").replace('\'', "\\'");
-        let flight = serde_json::to_string(&format!("5:[\"$\",\"p\",null,{{\"children\":{quoted}}}]\n")).unwrap();
+        let flight =
+            serde_json::to_string(&format!("5:[\"$\",\"p\",null,{{\"children\":{quoted}}}]\n")).unwrap();
         for html in [
-            format!("<script id=__NEXT_DATA__ type='application/json'>{{\"props\":{{\"pageProps\":{state}}}}}</script>"),
+            format!(
+                "<script id=__NEXT_DATA__ type='application/json'>{{\"props\":{{\"pageProps\":{state}}}}}</script>"
+            ),
             format!("<script>window.__APOLLO_STATE__ = {state};\nwindow.x = 1;</script>"),
             format!("<script>window[\"__INITIAL_STATE__\"]={state}</script>"),
             format!("<script>window.__PRELOADED_STATE__ = JSON.parse({inner})</script>"),
             format!("<script>window.__PRELOADED_STATE__ = JSON.parse('{single}');</script>"),
             format!("<script>window.__INITIAL_STATE__={{\"a\":undefined,\"text\":{quoted}}}</script>"),
-            format!("<script>window.__NUXT__=(function(a,b){{return {{data:[{{t:a}}]}}}}({quoted},\"\"))</script>"),
+            format!(
+                "<script>window.__NUXT__=(function(a,b){{return {{data:[{{t:a}}]}}}}({quoted},\"\"))</script>"
+            ),
             format!("<script type=application/json id=__NUXT_DATA__>[{{\"t\":1}},{quoted}]</script>"),
-            format!("<script>self.__next_f.push([0])</script><script>self.__next_f.push([1,{flight}])</script>"),
+            format!(
+                "<script>self.__next_f.push([0])</script><script>self.__next_f.push([1,{flight}])</script>"
+            ),
         ] {
             check(&html, &["eleven villages", "paper bags"]);
         }
@@ -181,7 +188,8 @@ mod tests {
     fn too_little_is_nothing() {
         for html in [
             String::new(),
-            "<script>window.__NUXT__={\"text\": \"The mill stands by the river and grinds.\"}</script>".to_owned(),
+            "<script>window.__NUXT__={\"text\": \"The mill stands by the river and grinds.\"}</script>"
+                .to_owned(),
             format!("<script>track({WORDS:?})</script>"),
             format!("<script>window.__NUXT__ = \"{}</script>", "\\".repeat(10_000)),
             format!("<script>window.__NUXT__ = {}</script>", "[".repeat(1_000_000)),

@@ -129,7 +129,7 @@ impl Gathered {
         let links = self.0.iter().filter(|(field, _)| *field == Field::Link);
         let item = Item {
             title: self.text(&[Field::Title], TEXT_CHARS_MAX),
-            url: links.filter_map(|(_, link)| target(link, base)).next(),
+            url: links.filter(|(_, link)| !link.trim().is_empty()).find_map(|(_, link)| target(link, base)),
             published_at: self.text(&[Field::Date, Field::Changed], TEXT_CHARS_MAX),
             author: self.text(&[Field::Author], TEXT_CHARS_MAX),
             summary: self.text(&[Field::Summary, Field::Content], SUMMARY_CHARS_MAX),
@@ -144,12 +144,14 @@ fn of_xml(text: &str, base: &Url) -> Option<Feed> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = false;
     let (mut names, mut feed): (Vec<String>, Feed) = (Vec::new(), Feed::default());
-    let (mut of_feed, mut of_item, mut open) = (Gathered::default(), None::<Gathered>, None::<(Field, usize, String)>);
+    let (mut of_feed, mut of_item, mut open) =
+        (Gathered::default(), None::<Gathered>, None::<(Field, usize, String)>);
     while let Ok(event) = reader.read_event() {
         match event {
             Event::Start(start) => {
                 let name = start.local_name().as_ref().to_owned();
                 names.push(name.clone());
+                add(&mut open, &names, " ");
                 if names.len() == 1 && !matches!(name.as_str(), "rss" | "feed" | "RDF") {
                     return None;
                 }
@@ -172,16 +174,17 @@ fn of_xml(text: &str, base: &Url) -> Option<Feed> {
                 if let Some((field, _, words)) = open.take_if(|(_, depth, _)| *depth >= names.len()) {
                     of_item.as_mut().unwrap_or(&mut of_feed).0.push((field, words));
                 }
-                if names.pop().is_some_and(|name| matches!(name.as_str(), "item" | "entry")) && open.is_none() {
+                if names.pop().is_some_and(|name| matches!(name.as_str(), "item" | "entry")) && open.is_none()
+                {
                     feed.items.extend(of_item.take().and_then(|item| item.item(base)));
                 }
                 if feed.items.len() == ITEMS_MAX {
                     break;
                 }
             }
-            Event::Text(text) => add(&mut open, &text),
-            Event::CData(text) => add(&mut open, &text),
-            Event::GeneralRef(entity) => add(&mut open, &[ "&", &entity, ";"].concat()),
+            Event::Text(text) => add(&mut open, &names, &text),
+            Event::CData(text) => add(&mut open, &names, &text),
+            Event::GeneralRef(entity) => add(&mut open, &names, &["&", &entity, ";"].concat()),
             Event::Eof => break,
             _ => {}
         }
@@ -209,10 +212,15 @@ fn address(start: &BytesStart<'_>) -> Option<String> {
     relation.is_none_or(|relation| relation == "alternate").then(|| attribute("href"))?
 }
 
-fn add(open: &mut Option<(Field, usize, String)>, words: &str) {
-    if let Some((_, _, text)) = open.as_mut().filter(|(_, _, text)| text.len() + words.len() <= FIELD_BYTES_MAX) {
-        text.push_str(words);
+/// Adds words to the field that is open. A person in it is more than a name.
+fn add(open: &mut Option<(Field, usize, String)>, names: &[String], words: &str) {
+    let Some((field, depth, text)) = open else { return };
+    let is_inside = names.len() > *depth && names.last().is_some_and(|name| name != "name");
+    if *field == Field::Author && is_inside {
+        return;
     }
+    let room = FIELD_BYTES_MAX.saturating_sub(text.len());
+    text.push_str(words.get(..words.floor_char_boundary(room)).unwrap_or_default());
 }
 
 fn of_json(feed: &Value, base: &Url) -> Feed {
@@ -224,7 +232,10 @@ fn of_json(feed: &Value, base: &Url) -> Feed {
         title: text(item, &["title"], TEXT_CHARS_MAX),
         url: item.get("url").and_then(|url| target(url.as_str()?, base)),
         published_at: text(item, &["date_published", "date_modified"], TEXT_CHARS_MAX),
-        author: item.pointer("/authors/0").or(item.get("author")).and_then(|who| text(who, &["name"], TEXT_CHARS_MAX)),
+        author: item
+            .pointer("/authors/0")
+            .or(item.get("author"))
+            .and_then(|who| text(who, &["name"], TEXT_CHARS_MAX)),
         summary: text(item, &["summary", "content_text", "content_html"], SUMMARY_CHARS_MAX),
     };
     Feed {
@@ -242,7 +253,8 @@ fn plain(text: &str, chars_max: usize) -> Option<String> {
         fragment.root_element().text().collect::<Vec<_>>().join(" ")
     };
     let once = if text.contains(['<', '&']) { words(text) } else { text.to_owned() };
-    let twice = if once.contains("</") || once.contains("/>") { words(&once) } else { once };
+    let is_html = once.contains("</") || once.contains("/>") || (once.contains('&') && once.contains(';'));
+    let twice = if is_html { words(&once) } else { once };
     line(&twice, chars_max)
 }
 
@@ -254,13 +266,15 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const RSS: &str = "<?xml version='1.0'?><rss version='2.0' xmlns:dc='x'><channel><title>Mill &amp; co</title>
+    const RSS: &str =
+        "<?xml version='1.0'?><rss version='2.0' xmlns:dc='x'><channel><title>Mill &amp; co</title>
         <link>https://example.com/</link><description>News</description><language>en</language>
         <image><title>Logo</title><link>https://example.com/logo</link></image>
         <item><title><![CDATA[Rye <b>bread</b>]]></title><link>/rye</link><pubDate>Mon, 02 Nov 2026</pubDate>
         <dc:creator>Ada</dc:creator><description>&lt;p&gt;Fresh &amp;amp; warm&lt;/p&gt;</description></item>
         <item><title>Wheat</title><link>https://example.com/wheat</link></item><item></item></channel></rss>";
-    const ATOM: &str = "<feed xmlns='http://www.w3.org/2005/Atom'><title>Mill</title><subtitle>News</subtitle>
+    const ATOM: &str =
+        "<feed xmlns='http://www.w3.org/2005/Atom'><title>Mill</title><subtitle>News</subtitle>
         <link rel='self' href='/feed'/><author><name>Nobody</name></author>
         <entry><title type='html'>Rye</title><link rel='edit' href='/edit'/><link href='/rye'/>
         <updated>2026-11-02</updated><author><name>Ada</name><uri>x</uri></author>
@@ -278,11 +292,17 @@ mod tests {
             let Item { title, url, published_at, author, summary } = item.clone();
             [title, url, published_at, author, summary].map(Option::unwrap_or_default).join("|")
         };
-        assert_eq!(texts(&found.items[0]), "Rye bread|https://example.com/rye|Mon, 02 Nov 2026|Ada|Fresh & warm");
+        assert_eq!(
+            texts(&found.items[0]),
+            "Rye bread|https://example.com/rye|Mon, 02 Nov 2026|Ada|Fresh & warm"
+        );
         assert_eq!(found.items.len(), 2);
         let found = feed(ATOM).unwrap();
         assert_eq!(found.description.as_deref(), Some("News"));
-        assert!(texts(&found.items[0]).starts_with("Rye|https://example.com/rye|2026-11-02|Ada"), "{found:?}");
+        assert!(
+            texts(&found.items[0]).starts_with("Rye|https://example.com/rye|2026-11-02|Ada"),
+            "{found:?}"
+        );
         assert!(found.items[0].summary.as_ref().unwrap().starts_with("Fresh"), "{found:?}");
         let json = "{\"version\": \"https://jsonfeed.org/version/1.1\", \"title\": \"Mill\", \"items\": [{\"id\": \"1\",
             \"url\": \"/rye\", \"content_html\": \"<p>Fresh</p>\", \"authors\": [{\"name\": \"Ada\"}]}]}";
@@ -295,7 +315,16 @@ mod tests {
 
     #[test]
     fn what_is_no_feed_is_none() {
-        for text in ["", "words", "{}", "<feed/>", "<html><title>x</title></html>", "<rss><channel/></rss>", "<rss", "<a><b>"] {
+        for text in [
+            "",
+            "words",
+            "{}",
+            "<feed/>",
+            "<html><title>x</title></html>",
+            "<rss><channel/></rss>",
+            "<rss",
+            "<a><b>",
+        ] {
             assert_eq!(feed(text), None, "{text}");
         }
     }
@@ -304,7 +333,8 @@ mod tests {
     fn hostile_feeds_are_bounded() {
         let many = format!("<rss><channel>{}", "<item><title>x</title></item>".repeat(10_000));
         assert_eq!(feed(&many).unwrap().items.len(), ITEMS_MAX);
-        let long = format!("<rss><channel><item><title>x</title><description>{}", "many words ".repeat(100_000));
+        let long =
+            format!("<rss><channel><item><title>x</title><description>{}", "many words ".repeat(100_000));
         assert_eq!(feed(&(long + "</description></item>")).unwrap().items.len(), 1);
         assert_eq!(feed(&format!("<rss>{}", "<channel>".repeat(100_000))), None);
         let entities = "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><rss><channel><item><title>&b;&b;</title></item></channel></rss>";

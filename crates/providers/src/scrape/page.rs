@@ -12,7 +12,8 @@ use super::html_limits::limit_html;
 use super::kept_nodes::KeptNodes;
 use super::main_content::{self, MainContent};
 use super::{
-    about, contacts, embedded, head, html, images, json_ld, links, markdown, noscript, pdf, plain_text, selectors, shell,
+    about, contacts, embedded, head, html, images, json_ld, links, markdown, noscript, pdf, plain_text,
+    selectors, shell,
 };
 
 /// Reads a page as the job says.
@@ -99,7 +100,8 @@ fn of_html(job: &Job, text: &str) -> Page {
     let data = json_ld::read(&document);
     let found = contacts::find(&document, &base, &data);
     let is_shell = shell::is_shell(&document, text);
-    let held = || noscript::read(&limited).or_else(|| Some(Html::parse_document(&embedded::read(text, &data)?)));
+    let held =
+        || noscript::read(&limited).or_else(|| Some(Html::parse_document(&embedded::read(text, &data)?)));
     let held = is_shell.then(held).flatten();
     let mut page = Page {
         title: head::title(&document),
@@ -212,20 +214,32 @@ mod tests {
     #[test]
     fn a_shell_is_read_from_its_data() {
         let prose = prose();
-        let shell = |held: &str| format!("<title>Mill</title><div id=root></div>{held}<script src=/a.js></script>");
-        let state = format!("<script>window.__INITIAL_STATE__ = {{\"title\": \"Mill\", \"text\": {prose:?}}}</script>");
+        let shell =
+            |held: &str| format!("<title>Mill</title><div id=root></div>{held}<script src=/a.js></script>");
+        let state = format!(
+            "<script>window.__INITIAL_STATE__ = {{\"title\": \"Mill\", \"text\": {prose:?}}}</script>"
+        );
         let noscript = format!("<noscript><h1>Mill</h1><p>{prose}</p></noscript>");
         for held in [state, noscript.clone()] {
             let text = shell(&held);
             let mut job = job(true);
             job.wanted.formats = vec![ScrapeFormat::Html, ScrapeFormat::Text];
             let page = read(&job, text.as_bytes());
-            assert!(page.markdown.ends_with(prose.trim_end()) && page.markdown.contains("# Mill\n\n"), "{page:?}");
-            assert!(page.problem.is_none() && page.html.unwrap().contains("<p>") && page.text.unwrap().contains("Mill\n"));
+            assert!(
+                page.markdown.ends_with(prose.trim_end()) && page.markdown.contains("# Mill\n\n"),
+                "{page:?}"
+            );
+            assert!(
+                page.problem.is_none()
+                    && page.html.unwrap().contains("<p>")
+                    && page.text.unwrap().contains("Mill\n")
+            );
             job.wanted.include = vec!["article".to_owned()];
             assert!(held == noscript || read(&job, text.as_bytes()).problem.is_some());
         }
-        for held in ["", "<noscript>Please enable JavaScript.</noscript>", "<script>window.__NUXT__={}</script>"] {
+        for held in
+            ["", "<noscript>Please enable JavaScript.</noscript>", "<script>window.__NUXT__={}</script>"]
+        {
             let page = read(&job(true), shell(held).as_bytes());
             assert!(page.problem == Some(Problem::NeedsBrowser) && !page.is_embedded, "{page:?}");
             assert_eq!(page.title.as_deref(), Some("Mill"));

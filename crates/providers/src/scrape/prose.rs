@@ -116,7 +116,9 @@ impl Prose {
         }
         for (name, value) in fields {
             let name = name.to_ascii_lowercase();
-            if !SKIPPED.contains(&name.as_str()) && !value.as_str().is_some_and(|text| Some(text.trim()) == title) {
+            if !SKIPPED.contains(&name.as_str())
+                && !value.as_str().is_some_and(|text| Some(text.trim()) == title)
+            {
                 self.take_named(&name, value);
             }
         }
@@ -178,13 +180,16 @@ fn is_text(name: &str, text: &str) -> bool {
     let words = text.split_whitespace().take(words_min).count();
     // Some languages put no blanks between words.
     let dense = text.chars().filter(|letter| u32::from(*letter) >= 0x2e80).take(chars_min).count();
-    let is_long = (words >= words_min && text.chars().take(chars_min).count() >= chars_min) || dense >= chars_min;
+    let is_long =
+        (words >= words_min && text.chars().take(chars_min).count() >= chars_min) || dense >= chars_min;
     if !is_long || is_address(text) || text.starts_with(['{', '[', '.', '#', '@', '$']) {
         return false;
     }
     let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
     let others = text.chars().filter(|letter| !letter.is_alphabetic() && !letter.is_whitespace()).count();
-    letters * 100 >= (letters + others) * LETTERS_PERCENT_MIN && !text.contains("{\n") && !text.contains("=> ")
+    letters * 100 >= (letters + others) * LETTERS_PERCENT_MIN
+        && !text.contains("{\n")
+        && !text.contains("=> ")
 }
 
 fn is_address(text: &str) -> bool {
@@ -224,7 +229,10 @@ mod tests {
             &json!({"body": "<p onclick=x()>Grinds <b>rye</b> and wheat</p>"}),
             "<div><p>Grinds <b>rye</b> and wheat</p></div>",
         );
-        check(&json!({"text": "水車は川のそばに立っていて、今も回り続けています"}), "<p>水車は川のそばに立っていて、今も回り続けています</p>");
+        check(
+            &json!({"text": "水車は川のそばに立っていて、今も回り続けています"}),
+            "<p>水車は川のそばに立っていて、今も回り続けています</p>",
+        );
     }
 
     #[test]
@@ -244,8 +252,9 @@ mod tests {
 
     #[test]
     fn much_is_cut() {
-        let texts: Vec<Value> =
-            (0..20_000).map(|number| json!(format!("{}, number {number}", "many words to read ".repeat(10)))).collect();
+        let texts: Vec<Value> = (0..20_000)
+            .map(|number| json!(format!("{}, number {number}", "many words to read ".repeat(10))))
+            .collect();
         let mut prose = Prose::default();
         prose.take(&json!(texts));
         assert!(prose.html.len() <= BYTES_MAX + 1_000 && prose.html.len() > BYTES_MAX / 2);

@@ -44,7 +44,11 @@ pub(super) fn of(html: &str) -> Vec<Script<'_>> {
 
 fn is_start(rest: &str) -> bool {
     let is_name = rest.get(1..7).is_some_and(|name| name.eq_ignore_ascii_case("script"));
-    is_name && rest.as_bytes().get(7).is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'))
+    is_name
+        && rest
+            .as_bytes()
+            .get(7)
+            .is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'))
 }
 
 #[cfg(test)]
@@ -55,7 +59,8 @@ mod tests {
     fn scripts_are_found() {
         let html = "<p>a < b<SCRIPT>1 < 2</script><scripty>x</scripty><script\ntype='Application/JSON'>{}</script >\
                     <script type=application/ld+json>[]</script><script>never ends";
-        let found: Vec<(bool, &str)> = of(html).iter().map(|script| (script.is_data(), script.text)).collect();
+        let found: Vec<(bool, &str)> =
+            of(html).iter().map(|script| (script.is_data(), script.text)).collect();
         assert_eq!(found, [(false, "1 < 2"), (true, "{}"), (false, "[]"), (false, "never ends")]);
         assert_eq!(of(&"<script>".repeat(100_000)).len(), 1);
         assert_eq!(of(&"<script></script>".repeat(5_000)).len(), SCRIPTS_MAX);

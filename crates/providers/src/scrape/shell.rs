@@ -48,8 +48,17 @@ const NOTICES: [&str; 18] = [
     "啟用",
 ];
 /// What a page says until its scripts have run.
-const WAITING: [&str; 9] =
-    ["loading", "please wait", "lädt", "wird geladen", "chargement", "cargando", "caricamento", "laden", "загрузка"];
+const WAITING: [&str; 9] = [
+    "loading",
+    "please wait",
+    "lädt",
+    "wird geladen",
+    "chargement",
+    "cargando",
+    "caricamento",
+    "laden",
+    "загрузка",
+];
 
 /// Whether a page waits for its scripts to show anything. `html` is the page as it came, with its scripts.
 pub(super) fn is_shell(document: &Html, html: &str) -> bool {
@@ -66,7 +75,8 @@ pub(super) fn is_shell(document: &Html, html: &str) -> bool {
         || is_notice(&shown)
         || is_waiting(&shown)
         || has_empty_root(document)
-        || (chars < BESIDE_NOTICE_CHARS_MAX && elements(document, "noscript").any(|element| is_notice(&inside(element))))
+        || (chars < BESIDE_NOTICE_CHARS_MAX
+            && elements(document, "noscript").any(|element| is_notice(&inside(element))))
 }
 
 fn has_script(html: &str) -> bool {
@@ -77,8 +87,8 @@ fn has_script(html: &str) -> bool {
 /// What an element shows, in lower case.
 fn text_of(element: ElementRef<'_>, keep: Keep) -> String {
     let shown = leaves(*element, keep).into_iter();
-    let texts = shown.filter_map(|leaf| Some(&**element.tree().get(leaf)?.value().as_text()?));
-    texts.collect::<Vec<&str>>().join(" ").to_lowercase()
+    let text = |leaf| -> Option<&str> { Some(element.tree().get(leaf)?.value().as_text()?) };
+    shown.filter_map(text).collect::<Vec<&str>>().join(" ").to_lowercase()
 }
 
 /// The text of an element that is never shown.

@@ -38,7 +38,9 @@ pub(super) async fn decode(
     let undone = tokio::task::spawn_blocking(move || {
         layers.into_iter().rev().try_fold(body, |body, coding| undo(body, coding, bytes_max, cut_short))
     });
-    undone.await.map_err(|error| Failure::transient(format!("The response could not be decompressed: {error}.")))?
+    undone
+        .await
+        .map_err(|error| Failure::transient(format!("The response could not be decompressed: {error}.")))?
 }
 
 /// The layers in the order in which they were applied. Words that name no compression are passed over: servers write

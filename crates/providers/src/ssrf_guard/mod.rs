@@ -214,7 +214,11 @@ impl Client {
         }
         let hints = Hints::read(answer.headers(), self.clock.now());
         let mut headers = std::mem::take(answer.headers_mut());
-        let body = content_encoding::decode(body, &mut headers, bytes_max, cut_short).await?;
+        let body = match content_encoding::decode(body, &mut headers, bytes_max, cut_short).await {
+            // The status says enough.
+            Err(_) if !answer.status().is_success() => Vec::new(),
+            decoded => decoded?,
+        };
         redactor.headers(&mut headers);
         Ok(Response {
             status: answer.status().as_u16(),

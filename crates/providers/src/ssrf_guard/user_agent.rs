@@ -44,7 +44,9 @@ impl UserAgent {
         let product = own.trim().split(['/', ' ', ';', ')']).next().unwrap_or_default();
         let is_product = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
         if product.is_empty() || product.len() > PRODUCT_CHARS_MAX || !product.chars().all(is_product) {
-            return Err("a user agent begins with a name, such as AcmeBot/1.0 (+https://acme.example/bot)".to_owned());
+            return Err(
+                "a user agent begins with a name, such as AcmeBot/1.0 (+https://acme.example/bot)".to_owned()
+            );
         }
         Ok(Self { text: text.into(), product: product.into() })
     }
