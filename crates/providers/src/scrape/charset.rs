@@ -59,8 +59,9 @@ impl Utf8 {
         let mut chunks = body.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
             found.sequences += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
+            let is_last = chunks.peek().is_none();
             let is_cut_off = || {
-                chunks.peek().is_none()
+                is_last
                     && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none())
             };
             found.flaws += usize::from(!chunk.invalid().is_empty() && !is_cut_off());

@@ -82,7 +82,7 @@ pub(crate) async fn feeds_are_lists() {
 }
 
 pub(crate) async fn layers_are_undone() {
-    let mut gzip = |body: &[u8]| {
+    let gzip = |body: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(body).unwrap();
         encoder.finish().unwrap()
