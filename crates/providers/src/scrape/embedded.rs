@@ -9,7 +9,7 @@ use super::prose::Prose;
 use super::scripts;
 
 /// Less than this says too little of a page.
-pub(super) const CHARS_MIN: usize = 200;
+const CHARS_MIN: usize = 200;
 
 /// Variables that scripts assign a page's data to.
 const VARIABLES: [&str; 14] = [

@@ -116,15 +116,17 @@ fn of_html(job: &Job, text: &str) -> Page {
     };
     let (document, kept) = content_of(document, &base, job.only_main_content, wanted);
     write(&mut page, wanted, &document, &kept, &base);
-    if is_shell && is_little(&page.markdown, wanted) {
+    match held {
+        _ if !is_shell => {}
         // Selectors are for what the page shows, and match nothing of its data.
-        match held.filter(|_| wanted.include.is_empty()) {
-            Some(held) => {
-                page.is_embedded = true;
-                write(&mut page, wanted, &held, &KeptNodes::of(&held, Keep::Everything), &base);
-            }
-            None => page.problem = Some(Problem::NeedsBrowser),
+        _ if !wanted.include.is_empty() => {
+            page.problem = page.markdown.is_empty().then_some(Problem::NeedsBrowser);
         }
+        Some(held) => {
+            page.is_embedded = true;
+            write(&mut page, wanted, &held, &KeptNodes::of(&held, Keep::Everything), &base);
+        }
+        None => page.problem = Some(Problem::NeedsBrowser),
     }
     page
 }
@@ -134,12 +136,6 @@ fn write(page: &mut Page, wanted: &Wanted, document: &Html, kept: &KeptNodes, ba
     page.markdown = markdown::write(document, kept, base, wanted.has(ScrapeFormat::Images));
     page.html = wanted.has(ScrapeFormat::Html).then(|| html::write(document, kept, base));
     page.text = wanted.has(ScrapeFormat::Text).then(|| plain_text::write(document, kept));
-}
-
-/// Whether a shell shows too little to be read: less than its data must tell, or nothing that selectors match.
-fn is_little(markdown: &str, wanted: &Wanted) -> bool {
-    let chars = markdown.chars().filter(|letter| !letter.is_whitespace()).count();
-    if wanted.include.is_empty() { chars < embedded::CHARS_MIN } else { chars == 0 }
 }
 
 /// What is read of a document, which may be another one than the page's own.
@@ -220,7 +216,7 @@ mod tests {
             "<script>window.__INITIAL_STATE__ = {{\"title\": \"Mill\", \"text\": {prose:?}}}</script>"
         );
         let noscript = format!("<noscript><h1>Mill</h1><p>{prose}</p></noscript>");
-        for held in [state, noscript.clone()] {
+        for held in [state, noscript] {
             let text = shell(&held);
             let mut job = job(true);
             job.wanted.formats = vec![ScrapeFormat::Html, ScrapeFormat::Text];
@@ -235,12 +231,11 @@ mod tests {
                     && page.text.unwrap().contains("Mill\n")
             );
             job.wanted.include = vec!["article".to_owned()];
-            assert!(held == noscript || read(&job, text.as_bytes()).problem.is_some());
+            assert_eq!(read(&job, text.as_bytes()).problem, Some(Problem::NeedsBrowser));
         }
-        for held in
-            ["", "<noscript>Please enable JavaScript.</noscript>", "<script>window.__NUXT__={}</script>"]
-        {
-            let page = read(&job(true), shell(held).as_bytes());
+        let notice = format!("<noscript>{}</noscript>", "Please enable JavaScript. ".repeat(12));
+        for held in [String::new(), notice, "<script>window.__NUXT__={}</script>".to_owned()] {
+            let page = read(&job(true), shell(&held).as_bytes());
             assert!(page.problem == Some(Problem::NeedsBrowser) && !page.is_embedded, "{page:?}");
             assert_eq!(page.title.as_deref(), Some("Mill"));
         }
