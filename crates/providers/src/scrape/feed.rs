@@ -61,7 +61,7 @@ pub(super) fn html(feed: &Feed) -> String {
     let mut out = String::new();
     for (tag, text) in [("h1", &feed.title), ("p", &feed.description)] {
         if let Some(text) = text {
-            out.push_str(&format!("<{tag}>{}</{tag}>", escaped(text)));
+            out.push_str(&["<", tag, ">", &escaped(text), "</", tag, ">"].concat());
         }
     }
     out.push_str("<ul>");
@@ -69,7 +69,7 @@ pub(super) fn html(feed: &Feed) -> String {
         let title = title.as_ref().or(url.as_ref()).map(|title| escaped(title)).unwrap_or_default();
         out.push_str("<li>");
         match url {
-            Some(url) => out.push_str(&format!("<a href=\"{}\">{title}</a>", escaped(url))),
+            Some(url) => out.push_str(&["<a href=\"", &escaped(url), "\">", &title, "</a>"].concat()),
             None => out.push_str(&title),
         }
         for text in [published_at, author].into_iter().flatten() {

@@ -84,7 +84,7 @@ pub(super) struct Page {
     /// What a feed lists.
     pub(super) items: Vec<Item>,
     /// The pages of a document.
-    pub(super) page_count: Option<u32>,
+    pub(super) length: Option<u32>,
     /// Why there is nothing to read.
     pub(super) problem: Option<Problem>,
 }

@@ -260,7 +260,7 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
         is_truncated,
         is_embedded,
         items,
-        page_count,
+        length: page_count,
         problem: _,
     } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));

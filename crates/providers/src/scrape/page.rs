@@ -82,7 +82,7 @@ fn of_pdf(job: &Job, body: &[u8]) -> Page {
         Err(problem) => return Page { problem: Some(problem), ..Page::default() },
     };
     let page = of_text(job, &pdf.text);
-    Page { title: pdf.title, page_count: Some(pdf.pages), is_truncated: pdf.is_cut, ..page }
+    Page { title: pdf.title, length: Some(pdf.pages), is_truncated: pdf.is_cut, ..page }
 }
 
 fn of_html(job: &Job, text: &str) -> Page {

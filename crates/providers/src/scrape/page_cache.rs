@@ -22,7 +22,7 @@ pub(super) struct PageCache(Mutex<Pages>);
 
 #[derive(Debug, Default)]
 struct Pages {
-    pages: HashMap<Key, Kept>,
+    by_address: HashMap<Key, Kept>,
     bytes: usize,
     /// Counts uses.
     tick: u64,
@@ -42,7 +42,7 @@ impl PageCache {
         let mut pages = self.0.lock();
         pages.tick += 1;
         let tick = pages.tick;
-        let kept = pages.pages.get_mut(&key(url))?;
+        let kept = pages.by_address.get_mut(&key(url))?;
         kept.used = tick;
         Some(kept.response.clone())
     }
@@ -58,9 +58,10 @@ impl PageCache {
         pages.tick += 1;
         pages.bytes += response.body.len();
         let kept = Kept { response: response.clone(), used: pages.tick };
-        pages.pages.insert(key, kept);
-        while pages.bytes > BYTES_MAX || pages.pages.len() > PAGES_MAX {
-            let oldest = pages.pages.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
+        pages.by_address.insert(key, kept);
+        while pages.bytes > BYTES_MAX || pages.by_address.len() > PAGES_MAX {
+            let oldest =
+                pages.by_address.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
             let Some(oldest) = oldest else { break };
             pages.remove(&oldest);
         }
@@ -69,7 +70,7 @@ impl PageCache {
 
 impl Pages {
     fn remove(&mut self, key: &Key) {
-        if let Some(kept) = self.pages.remove(key) {
+        if let Some(kept) = self.by_address.remove(key) {
             self.bytes -= kept.response.body.len();
         }
     }

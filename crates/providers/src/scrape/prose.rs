@@ -117,7 +117,7 @@ impl Prose {
         for (name, value) in fields {
             let name = name.to_ascii_lowercase();
             if !SKIPPED.contains(&name.as_str())
-                && !value.as_str().is_some_and(|text| Some(text.trim()) == title)
+                && value.as_str().is_none_or(|text| Some(text.trim()) != title)
             {
                 self.take_named(&name, value);
             }
