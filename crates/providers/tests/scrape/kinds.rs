@@ -134,7 +134,9 @@ fn document(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
     }
     let (start, size) = (out.len(), objects.len() + 1);
     out.extend(format!("xref\n0 {size}\n0000000000 65535 f \n").bytes());
-    places.iter().for_each(|place| out.extend(format!("{place:010} 00000 n \n").bytes()));
+    for place in places {
+        out.extend(format!("{place:010} 00000 n \n").bytes());
+    }
     let info = objects.len();
     out.extend(
         format!("trailer\n<</Size {size}/Root 1 0 R/Info {info} 0 R{trailer}>>\nstartxref\n{start}\n%%EOF\n")
