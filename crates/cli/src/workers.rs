@@ -16,7 +16,7 @@ use rowmill_engine::{
 };
 use rowmill_model::{Limits, TeamId, Webhook, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
-use rowmill_providers::{AllowList, Client};
+use rowmill_providers::{AllowList, Client, UserAgent};
 use rowmill_store::kept_answers::AnswerLimits;
 use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
@@ -60,6 +60,10 @@ pub(crate) struct WorkerArgs {
     /// may be sent to, such as 127.0.0.1/32,10.1.0.0/16. Default: none.
     #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = AllowList::parse)]
     allow_private: AllowList,
+    /// The name that web scrapers and HTTP columns give themselves, such as "AcmeBot/1.0 (+https://acme.example/bot)". Its
+    /// first word is what robots.txt is searched for. Default: rowmill/VERSION.
+    #[arg(long, env = "ROWMILL_USER_AGENT", default_value = "", value_parser = UserAgent::parse)]
+    user_agent: UserAgent,
 }
 
 /// The workers of this process. They have threads of their own, which the machine serves last: whoever asks
@@ -128,7 +132,8 @@ pub(crate) fn provider_calls(
     limits: &Limits,
 ) -> Result<Arc<ProviderCalls>, Box<dyn Error>> {
     let clock = Arc::new(clock);
-    let client = Client::new(args.allow_private.clone(), Arc::<SharedClock>::clone(&clock))?;
+    let allow = args.allow_private.clone();
+    let client = Client::named(args.user_agent.clone(), allow, Arc::<SharedClock>::clone(&clock))?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     // Calls at once are bounded by the cells that run at once.
     let kept_answers =

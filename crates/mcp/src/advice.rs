@@ -50,5 +50,10 @@ pub(crate) fn advice(context: &Context<'_>, code: ErrorCode) -> String {
              ends; a person must raise it (Settings, Spending)."
                 .to_owned()
         }
+        ErrorCode::NeedsBrowser => {
+            "The page needs a browser with JavaScript. Use another address of the site: a page that is not an app, a feed, \
+             or its API with an http-api column."
+                .to_owned()
+        }
     }
 }

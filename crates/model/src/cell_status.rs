@@ -58,11 +58,13 @@ pub enum ErrorCode {
     Stopped,
     /// A spending cap is reached: the cell waits until there is money again.
     SpendLimit,
+    /// The page shows its content only in a browser, with JavaScript.
+    NeedsBrowser,
 }
 
 impl ErrorCode {
     /// Stored by their place here: a new one goes to the end.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::MissingInput,
         Self::InvalidInput,
         Self::ConditionNotMet,
@@ -78,6 +80,7 @@ impl ErrorCode {
         Self::TooLarge,
         Self::Stopped,
         Self::SpendLimit,
+        Self::NeedsBrowser,
     ];
 
     /// The word the API uses.
@@ -98,6 +101,7 @@ impl ErrorCode {
             Self::TooLarge => "too_large",
             Self::Stopped => "stopped",
             Self::SpendLimit => "spend_limit",
+            Self::NeedsBrowser => "needs_browser",
         }
     }
 

@@ -46,6 +46,8 @@ pub enum FailureKind {
     /// The answer came, and is not what it should be.
     InvalidOutput,
     TooLarge,
+    /// The page shows nothing without JavaScript, which does not run here.
+    NeedsBrowser,
 }
 
 impl FailureKind {
@@ -61,6 +63,7 @@ impl FailureKind {
             Self::Blocked => ErrorCode::Blocked,
             Self::InvalidOutput => ErrorCode::InvalidOutput,
             Self::TooLarge => ErrorCode::TooLarge,
+            Self::NeedsBrowser => ErrorCode::NeedsBrowser,
         }
     }
 

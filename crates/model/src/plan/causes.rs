@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(causes.counts().first(), Some(&(ErrorCode::SpendLimit, 2)));
         let mut twice = causes;
         twice.join(&causes);
-        assert_eq!(twice.counts().last(), Some(&(ErrorCode::Stopped, 2)));
+        assert_eq!(twice.counts().last(), Some(&(ErrorCode::NeedsBrowser, 2)));
     }
 
     #[test]

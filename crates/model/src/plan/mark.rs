@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn bits_of_no_mark_are_refused() {
-        for bits in [6, 3 << 3, 16 << 11] {
+        for bits in [6, 3 << 3, 17 << 11] {
             assert_eq!(Mark::from_bits(bits), None, "{bits:b}");
         }
     }
@@ -232,6 +232,7 @@ mod tests {
             "too_large",
             "stopped",
             "spend_limit",
+            "needs_browser",
         ];
         for (number, word) in (1..).zip(stored) {
             let mark = Mark::from_bits(4 | number << 11).unwrap();

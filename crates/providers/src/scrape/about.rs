@@ -12,7 +12,7 @@ use url::Url;
 use super::contacts::{Contacts, Profile};
 use super::head::{elements, line, meta};
 use super::json_ld::{is_a, texts, things};
-use super::links::target;
+use super::links::{feeds, target};
 
 const TEXT_CHARS_MAX: usize = 500;
 const PRICES_MAX: usize = 50;
@@ -48,6 +48,8 @@ pub struct About {
     pub phones: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub feeds: Vec<String>,
     /// All meta elements that have a name, the first of each.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: BTreeMap<String, String>,
@@ -107,6 +109,7 @@ pub(super) fn find(document: &Html, base: &Url, data: &[Value], contacts: &Conta
         emails: contacts.emails.clone(),
         phones: contacts.phones.clone(),
         profiles: contacts.profiles.clone(),
+        feeds: feeds(document, base),
         meta: all_meta(document),
     }
 }

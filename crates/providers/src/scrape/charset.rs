@@ -6,16 +6,68 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 /// Where a page may declare its characters; browsers look no further.
 const DECLARATION_BYTES_MAX: usize = 4096;
 
+/// So many characters are not UTF-8 by chance, whatever encoding they may be written in.
+const SEQUENCES_CERTAIN: usize = 8;
+
 /// Reads a body as text: its byte order mark counts first, then what the `Content-Type` header says, then
 /// what the page says itself, then what its letters look like in the country of its host.
+///
+/// Servers name an encoding for all pages, whichever they are written in. So the bytes have a say: what is UTF-8 by
+/// all its rules is read as UTF-8, and what breaks them is not.
 pub(super) fn decode(body: &[u8], content_type: &str, host: Option<&str>) -> String {
-    let encoding = Encoding::for_bom(body)
-        .map(|(encoding, _)| encoding)
-        .or_else(|| of_content_type(content_type))
-        .or_else(|| declared(body))
-        .unwrap_or_else(|| guessed(body, host));
-    let (text, _, _) = encoding.decode(body);
+    let marked = Encoding::for_bom(body).map(|(encoding, _)| encoding);
+    let (text, _, _) = marked.unwrap_or_else(|| unmarked(body, content_type, host)).decode(body);
     text.into_owned()
+}
+
+fn unmarked(body: &[u8], content_type: &str, host: Option<&str>) -> &'static Encoding {
+    let Utf8 { sequences, flaws } = Utf8::count(body);
+    let mut told = of_content_type(content_type).into_iter().chain(declared(body));
+    let is_utf8 = sequences > 0 && flaws == 0;
+    let fits = |encoding: &&'static Encoding| {
+        if *encoding == UTF_8 {
+            // A few bytes may be broken.
+            flaws <= sequences
+        } else if is_utf8 {
+            let is_by_chance = sequences < SEQUENCES_CERTAIN && !encoding.is_single_byte();
+            is_by_chance && encoding.decode_without_bom_handling_and_without_replacement(body).is_some()
+        } else {
+            true
+        }
+    };
+    match told.find(fits) {
+        Some(encoding) => encoding,
+        // Nobody says what it is, and nearly all of it is this.
+        None if sequences > 0 && flaws * 10 <= sequences => UTF_8,
+        None => {
+            guessed(body, host, if flaws > sequences { Utf8Detection::Deny } else { Utf8Detection::Allow })
+        }
+    }
+}
+
+/// How a body would do as UTF-8.
+struct Utf8 {
+    /// Characters of more than one byte.
+    sequences: usize,
+    /// Places that break the rules. An end that is cut off is none.
+    flaws: usize,
+}
+
+impl Utf8 {
+    fn count(body: &[u8]) -> Self {
+        let mut found = Self { sequences: 0, flaws: 0 };
+        let mut chunks = body.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            found.sequences += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
+            let is_last = chunks.peek().is_none();
+            let is_cut_off = || {
+                is_last
+                    && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none())
+            };
+            found.flaws += usize::from(!chunk.invalid().is_empty() && !is_cut_off());
+        }
+        found
+    }
 }
 
 fn of_content_type(content_type: &str) -> Option<&'static Encoding> {
@@ -58,11 +110,11 @@ fn plausible(encoding: &'static Encoding) -> &'static Encoding {
     }
 }
 
-fn guessed(body: &[u8], host: Option<&str>) -> &'static Encoding {
+fn guessed(body: &[u8], host: Option<&str>, utf8: Utf8Detection) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(body, true);
     let country = host.and_then(|host| host.rsplit('.').next()).filter(|label| is_country(label));
-    detector.guess(country.map(str::as_bytes), Utf8Detection::Allow)
+    detector.guess(country.map(str::as_bytes), utf8)
 }
 
 /// The detector wants a label as it stands in DNS, in lower case.
@@ -76,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_best_witness_is_heard() {
-        let cases: [(&[u8], &str, &str); 12] = [
+        let cases: [(&[u8], &str, &str); 11] = [
             (b"\xef\xbb\xbfd\xc3\xa9j\xc3\xa0", "text/html; charset=latin1", "d\u{e9}j\u{e0}"),
             (b"\xff\xfea\0\xe9\0", "text/html", "a\u{e9}"),
             (b"caf\xe9", "text/html; charset=ISO-8859-1", "caf\u{e9}"),
@@ -88,12 +140,38 @@ mod tests {
             (b"<meta charset=nonsense>caf\xc3\xa9", "text/html; charset=nonsense", "caf\u{e9}"),
             ("Grüße aus Köln".as_bytes(), "", "Grüße aus Köln"),
             (b"", "", ""),
-            (b"a\xffb", "text/html; charset=utf-8", "a\u{fffd}b"),
         ];
         for (body, content_type, expected) in cases {
             let text = decode(body, content_type, None);
             assert!(text.ends_with(expected), "{text} is not {expected}");
         }
+    }
+
+    #[test]
+    fn bytes_are_believed_before_words() {
+        let long = "Grüße aus Köln ".repeat(20);
+        let broken = [long.as_bytes(), b"\xff", long.as_bytes()].concat();
+        let cut = [long.as_bytes(), b"\xc3"].concat();
+        let (gbk, _, _) = encoding_rs::GBK.encode("联通");
+        let cases: [(&[u8], &str, &str); 12] = [
+            ("Müller".as_bytes(), "text/html; charset=iso-8859-1", "Müller"),
+            ("<meta charset=windows-1252>Müller".as_bytes(), "text/html", "Müller"),
+            ("<meta charset=iso-8859-1>Müller".as_bytes(), "text/html; charset=utf-8", "Müller"),
+            (b"M\xfcller", "text/html; charset=utf-8", "Müller"),
+            (b"<meta charset=utf-8>M\xfcller", "text/html", "Müller"),
+            (b"<meta charset=utf-8>M\xfcller", "text/html; charset=iso-8859-1", "Müller"),
+            (b"<meta charset=koi8-r>\xc1", "text/html; charset=utf-8", "\u{430}"),
+            (&broken, "text/html; charset=utf-8", &long),
+            (&cut, "text/html; charset=iso-8859-1", "Köln \u{fffd}"),
+            (&gbk, "text/html; charset=gbk", "联通"),
+            ("水車は川のそばに".as_bytes(), "text/html; charset=shift_jis", "水車は川のそばに"),
+            (b"a\0b\0", "text/html; charset=utf-16le", "ab"),
+        ];
+        for (body, content_type, expected) in cases {
+            let text = decode(body, content_type, None);
+            assert!(text.ends_with(expected), "{content_type}: {text} is not {expected}");
+        }
+        assert_eq!(decode(&broken, "", None).matches('\u{fffd}').count(), 1);
     }
 
     #[test]

@@ -225,7 +225,7 @@ fn late(limit: Duration) -> Failure {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::InvalidOutput, "The page could not be read: the HTML parser crashed.")
+    Failure::new(FailureKind::InvalidOutput, "The page could not be read: its parser crashed.")
 }
 
 fn too_large() -> Failure {

@@ -14,6 +14,7 @@ use url::Url;
 
 use super::about::About;
 use super::contacts::Contacts;
+use super::feed::Item;
 use super::images::Image;
 
 /// The longest head of a job: an address, selectors and a few words.
@@ -39,8 +40,9 @@ pub(super) struct Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     Html,
-    /// Kept as it is.
+    /// Kept as it is, unless it is a feed.
     Text,
+    Pdf,
 }
 
 /// What is wanted of a page. Its Markdown and its links always are.
@@ -77,6 +79,27 @@ pub(super) struct Page {
     pub(super) about: About,
     /// Whether something was cut to `chars_max`.
     pub(super) is_truncated: bool,
+    /// Whether the content is what the page holds for its scripts, because it shows nothing.
+    pub(super) is_embedded: bool,
+    /// What a feed lists.
+    pub(super) items: Vec<Item>,
+    /// The pages of a document.
+    pub(super) length: Option<u32>,
+    /// Why there is nothing to read.
+    pub(super) problem: Option<Problem>,
+}
+
+/// Why there is nothing to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Problem {
+    /// The page shows nothing without a browser, and holds nothing to read instead.
+    NeedsBrowser,
+    /// It is no PDF document, or a broken one.
+    BrokenPdf,
+    /// The PDF document opens with a password only.
+    LockedPdf,
+    /// The pages of the PDF document are pictures.
+    PdfWithoutText,
 }
 
 /// The end of a job; `None` if the page broke whatever read it.

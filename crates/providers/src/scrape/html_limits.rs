@@ -123,7 +123,7 @@ impl<'a> HtmlLimiter<'a> {
 }
 
 /// What stands before the element's end tag; everything if it has none.
-fn raw_text<'a>(rest: &'a str, name: &str) -> &'a str {
+pub(super) fn raw_text<'a>(rest: &'a str, name: &str) -> &'a str {
     let mut from = 0;
     while let Some(found) = rest.get(from..).and_then(|tail| memchr::memmem::find(tail.as_bytes(), b"</")) {
         let start = from + found;
@@ -138,19 +138,19 @@ fn raw_text<'a>(rest: &'a str, name: &str) -> &'a str {
     rest
 }
 
-struct Tag<'a> {
+pub(super) struct Tag<'a> {
     /// In lower case.
     name: String,
-    attributes: Vec<&'a str>,
+    pub(super) attributes: Vec<&'a str>,
     is_self_closing: bool,
     /// Whether its `>` is there; a tag cut off by the end of the page is none.
     is_whole: bool,
-    length: usize,
+    pub(super) length: usize,
 }
 
 impl<'a> Tag<'a> {
     /// Reads the tag at the beginning of the text, whose name starts at `from`.
-    fn read(text: &'a str, from: usize) -> Self {
+    pub(super) fn read(text: &'a str, from: usize) -> Self {
         let bytes = text.as_bytes();
         let is_blank = |byte: u8| byte.is_ascii_whitespace() || byte == b'/';
         let at = |place: usize| bytes.get(place).copied();

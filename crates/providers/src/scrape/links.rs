@@ -5,10 +5,14 @@ use std::collections::HashSet;
 use scraper::{ElementRef, Html};
 use url::Url;
 
+use super::head::elements;
+
 const LINKS_MAX: usize = 1_000;
 const LINK_BYTES_MAX: usize = 2_000;
 /// All links together: a cell's value has a limit of its own.
 const BYTES_MAX: usize = 256 * 1024;
+const FEEDS: [&str; 3] = ["application/rss+xml", "application/atom+xml", "application/feed+json"];
+const FEEDS_MAX: usize = 10;
 
 /// The web addresses a page links to, whole, each once, in the page's order, without fragments.
 pub(super) fn of(document: &Html, base: &Url) -> Vec<String> {
@@ -29,6 +33,17 @@ pub(super) fn of(document: &Html, base: &Url) -> Vec<String> {
         }
     }
     links
+}
+
+/// The feeds that a page names (RSS, Atom, JSON Feed).
+pub(super) fn feeds(document: &Html, base: &Url) -> Vec<String> {
+    let links = elements(document, "link").filter(|link| {
+        let attribute = |name: &str| link.value().attr(name).unwrap_or_default().to_ascii_lowercase();
+        let is_feed = FEEDS.contains(&attribute("type").split(';').next().unwrap_or_default().trim());
+        is_feed && attribute("rel").split_whitespace().any(|relation| relation == "alternate")
+    });
+    let feeds = links.filter_map(|link| absolute(link.value().attr("href")?, base));
+    feeds.take(FEEDS_MAX).collect()
 }
 
 /// The whole address of a link or an image, unless it is one that does something or holds the thing itself.
@@ -66,6 +81,16 @@ mod tests {
             "https://example.com/p/q",
         ];
         assert_eq!(of(&Html::parse_document(html), &base), expected);
+    }
+
+    #[test]
+    fn feeds_are_found() {
+        let html = "<link rel=alternate type='application/rss+xml' href=/feed><link rel=alternate hreflang=de href=/de>
+            <LINK REL='alternate home' TYPE='application/atom+xml; charset=utf-8' HREF='https://other.example/atom'>
+            <link rel=stylesheet type=application/rss+xml href=/x>";
+        let base = Url::parse("https://example.com/p/q").unwrap();
+        let expected = ["https://example.com/feed", "https://other.example/atom"];
+        assert_eq!(feeds(&Html::parse_document(html), &base), expected);
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod charset;
 pub mod child;
 mod completion;
 mod contacts;
+mod embedded;
 mod extractor;
+mod feed;
 mod frames;
 mod head;
 mod html;
@@ -26,9 +28,14 @@ mod noscript;
 mod open_elements;
 mod outline;
 pub mod page;
+mod page_cache;
+mod pdf;
 mod plain_text;
+mod prose;
 mod robots;
+mod scripts;
 mod selectors;
+mod shell;
 mod usage;
 
 use std::time::Duration;
@@ -42,9 +49,11 @@ use url::Url;
 pub use about::About;
 pub use contacts::Contacts;
 pub use extractor::{Extractor, Program};
+pub use feed::Item;
 pub use frames::Wanted;
-use frames::{Job, Kind};
+use frames::{Job, Kind, Problem};
 pub use images::Image;
+use page_cache::PageCache;
 use robots::Rules;
 
 use crate::failure::{Failure, FailureKind};
@@ -56,7 +65,8 @@ const WHO: &str = "The page";
 /// The longest page that is read.
 pub const BYTES_MAX_DEFAULT: usize = 10 * 1024 * 1024;
 
-const ACCEPT: &str = "text/html,application/xhtml+xml;q=0.9,text/markdown;q=0.8,text/plain;q=0.8,*/*;q=0.5";
+const ACCEPT: &str = "text/html,application/xhtml+xml;q=0.9,text/markdown;q=0.8,text/plain;q=0.8,\
+    application/rss+xml;q=0.7,application/atom+xml;q=0.7,application/pdf;q=0.7,*/*;q=0.5";
 
 /// Which page is wanted, and what of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +116,9 @@ pub struct Scraped {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     pub links: Vec<String>,
+    /// What a feed lists; left out for anything else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Item>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<Image>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,21 +143,28 @@ pub struct Metadata {
     pub url: String,
     pub status_code: u16,
     pub content_type: Option<String>,
+    /// Whether the content was read from the data of the page's scripts, because it shows nothing without them.
+    #[serde(rename = "embedded", skip_serializing_if = "std::ops::Not::not")]
+    pub is_embedded: bool,
+    /// How many pages a document has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_count: Option<u32>,
     #[serde(flatten)]
     pub about: About,
 }
 
-/// Reads pages. It remembers the robots.txt of the sites it visits.
+/// Reads pages. It remembers the robots.txt of the sites it visits, and pages that may be the same the next time.
 #[derive(Debug)]
 pub struct Scraper {
     client: Client,
     extractor: Extractor,
     rules: Rules,
+    pages: PageCache,
 }
 
 impl Scraper {
     pub fn new(client: Client, extractor: Extractor) -> Self {
-        Self { client, extractor, rules: Rules::default() }
+        Self { client, extractor, rules: Rules::default(), pages: PageCache::default() }
     }
 
     /// Fetches a page and reads it.
@@ -171,17 +191,45 @@ impl Scraper {
             wanted: target.wanted.clone(),
         };
         let mut page = self.extractor.read(&job, &response.body).await?;
+        if let Some(problem) = page.problem {
+            return Err(unread(problem, &page.about));
+        }
         page.is_truncated |= is_cut(target) && response.body.len() >= bytes_max(target);
         Ok(scraped(&response, job, page, source_url))
     }
 
+    /// Fetches a page, or takes it as it was if its site says that it is the same.
     async fn fetch(&self, target: &Target, url: Url, gate: &dyn Gate) -> Result<Response, Failure> {
+        let kept = self.pages.get(&url);
+        let mut response = self.request(target, url.clone(), kept.as_ref(), gate).await?;
+        if let Some(kept) = kept.filter(|_| response.status == 304) {
+            // Another page than the one that is kept may be the same as it was, too.
+            if kept.url == response.url {
+                return Ok(kept);
+            }
+            response = self.request(target, url.clone(), None, gate).await?;
+        }
+        self.pages.put(&url, &response, response.body.len() < bytes_max(target));
+        Ok(response)
+    }
+
+    async fn request(
+        &self,
+        target: &Target,
+        url: Url,
+        kept: Option<&Response>,
+        gate: &dyn Gate,
+    ) -> Result<Response, Failure> {
         let request = Request::new(Method::GET, url, NetworkPolicy::Guarded)
             .header("accept", ACCEPT)?
             .redirects(REDIRECTS_MAX)
             .deadline(target.timeout)
             .bytes_max(bytes_max(target));
         let request = if is_cut(target) { request.cut_short() } else { request };
+        let request = match kept {
+            Some(kept) => page_cache::unless_same(request, kept)?,
+            None => request,
+        };
         gate.acquire().await;
         self.client.send(request).await
     }
@@ -210,6 +258,10 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
         json_ld,
         about,
         is_truncated,
+        is_embedded,
+        items,
+        length: page_count,
+        problem: _,
     } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));
     let url = String::from(job.url);
@@ -219,6 +271,7 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
         html,
         text,
         links,
+        items,
         images,
         contacts,
         json_ld,
@@ -231,9 +284,30 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
             url,
             status_code: response.status,
             content_type: Some(job.content_type).filter(|text| !text.is_empty()),
+            is_embedded,
+            page_count,
             about,
         },
     }
+}
+
+/// A page or a document that came, and has nothing to read.
+fn unread(problem: Problem, about: &About) -> Failure {
+    let words = match problem {
+        Problem::NeedsBrowser => return needs_browser(about),
+        Problem::BrokenPdf => "The PDF document is broken.",
+        Problem::LockedPdf => "The PDF document is protected by a password.",
+        Problem::PdfWithoutText => "The PDF document has no text: its pages are pictures.",
+    };
+    Failure::new(FailureKind::InvalidOutput, words)
+}
+
+/// A page that is made by its scripts, which do not run here.
+fn needs_browser(about: &About) -> Failure {
+    let feed = about.feeds.first().map(|feed| format!(" The site has a feed, which can be read: {feed}"));
+    let words = "The page shows its content only in a browser with JavaScript, which does not run here. Use another page \
+         of the site, or its API with an HTTP API column.";
+    Failure::new(FailureKind::NeedsBrowser, [words, &feed.unwrap_or_default()].concat())
 }
 
 /// A page that is not there, or not for everybody. No key would help, and the words say so.
@@ -257,7 +331,10 @@ fn kind(content_type: &str, body: &[u8]) -> Result<Kind, Failure> {
         |format: &str| essence == format!("application/{format}") || essence.ends_with(&format!("+{format}"));
     match essence.as_str() {
         "text/html" | "application/xhtml+xml" => Ok(Kind::Html),
+        "application/pdf" | "application/x-pdf" => Ok(Kind::Pdf),
         "" | "unknown/unknown" | "application/unknown" => sniffed(body),
+        // What a server has no name for.
+        "application/octet-stream" | "binary/octet-stream" if is_pdf(body) => Ok(Kind::Pdf),
         "image/svg+xml" => Err(unreadable(&essence)),
         _ if essence.starts_with("text/") || is_data("json") || is_data("xml") => Ok(Kind::Text),
         _ => Err(unreadable(&essence)),
@@ -268,16 +345,23 @@ fn sniffed(body: &[u8]) -> Result<Kind, Failure> {
     let start = body.get(..1024).unwrap_or(body);
     if start.trim_ascii_start().starts_with(b"<") {
         Ok(Kind::Html)
-    } else if start.contains(&0) || start.starts_with(b"%PDF-") {
+    } else if is_pdf(body) {
+        Ok(Kind::Pdf)
+    } else if start.contains(&0) {
         Err(unreadable("no type that it names"))
     } else {
         Ok(Kind::Text)
     }
 }
 
+/// Whether a document says so at its beginning, behind a few other bytes at most.
+fn is_pdf(body: &[u8]) -> bool {
+    memchr::memmem::find(body.get(..1024).unwrap_or(body), b"%PDF-").is_some()
+}
+
 fn unreadable(content_type: &str) -> Failure {
     let shown: String = content_type.chars().take(100).collect();
-    let words = format!("{WHO} has the type {shown}; only HTML and text can be read.");
+    let words = format!("{WHO} has the type {shown}; only HTML, text, feeds and PDF can be read.");
     Failure::new(FailureKind::InvalidOutput, words)
 }
 
@@ -302,9 +386,10 @@ mod tests {
             ("application/rss+xml", "", Some(Kind::Text)),
             ("", " \n<!doctype html>", Some(Kind::Html)),
             ("", "words", Some(Kind::Text)),
-            ("", "%PDF-1.7", None),
+            ("", "%PDF-1.7", Some(Kind::Pdf)),
+            ("application/octet-stream", "\0\n%PDF-1.7\n\0", Some(Kind::Pdf)),
             ("", "\0\x01", None),
-            ("application/pdf", "", None),
+            ("application/pdf", "", Some(Kind::Pdf)),
             ("image/png", "", None),
             ("image/svg+xml", "", None),
             ("application/zip", "", None),

@@ -3,10 +3,13 @@
 use scraper::{Html, Node};
 
 use super::boilerplate::Keep;
+use super::head::elements;
 use super::kept_nodes::leaves;
 
 /// Less than this asks people to turn scripts on.
 const CHARS_MIN: usize = 500;
+/// The same, of words that do not ask for scripts.
+const WORDS_CHARS_MIN: usize = 200;
 
 /// The page as it is without scripts, if most of its words are for that case.
 pub(super) fn parse(text: &str) -> Html {
@@ -16,6 +19,14 @@ pub(super) fn parse(text: &str) -> Html {
         return document;
     }
     Html::parse_document(&without_tags(text))
+}
+
+/// The page as it is without scripts, if it says something to people who have none but that they need them.
+pub(super) fn read(text: &str) -> Option<Html> {
+    let hidden = Html::parse_document(text);
+    let asks = elements(&hidden, "noscript")
+        .any(|element| element.text().any(|words| words.to_lowercase().contains("javascript")));
+    (hidden_chars(&hidden) >= WORDS_CHARS_MIN && !asks).then(|| Html::parse_document(&without_tags(text)))
 }
 
 fn shown_chars(document: &Html) -> usize {

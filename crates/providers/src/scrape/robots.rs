@@ -14,12 +14,11 @@ use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request};
 
-/// The name that sites know us by.
-const AGENT: &str = "rowmill";
 /// What lies beyond is not read, as the standard has it.
 const BYTES_MAX: usize = 500 * 1024;
 const DEADLINE: Duration = Duration::from_secs(10);
-const KEPT_FOR: SignedDuration = SignedDuration::from_hours(1);
+/// As long as the standard allows.
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(24);
 const ORIGINS_MAX: usize = 1_000;
 
 /// The rules of the origins visited lately, each fetched once by whoever comes first.
@@ -85,22 +84,24 @@ async fn fetch(client: &Client, url: Url, gate: &dyn Gate) -> Result<Robots, Fai
         .cut_short()
         .deadline(DEADLINE);
     gate.acquire().await;
+    // The name that sites know us by.
+    let agent = client.user_agent().product();
     let answer = match client.send(request).await {
         Ok(answer) => answer,
         // Redirects without end are no rules.
         Err(failure) if failure.kind == FailureKind::ProviderError && !failure.is_transient => {
-            return Ok(Robots::from_access(AccessResult::TooManyRedirects, AGENT));
+            return Ok(Robots::from_access(AccessResult::TooManyRedirects, agent));
         }
         Err(failure) => return Err(failure),
     };
     match answer.status {
-        200..300 => Ok(Robots::from_access(AccessResult::Successful(&answer.body), AGENT)),
+        200..300 => Ok(Robots::from_access(AccessResult::Successful(&answer.body), agent)),
         500.. => {
             let failure = answer.failure("The site's robots.txt");
             // Until the site says what may be read, nothing may.
             Err(failure.with_transient(true))
         }
-        _ => Ok(Robots::from_access(AccessResult::Unavailable, AGENT)),
+        _ => Ok(Robots::from_access(AccessResult::Unavailable, agent)),
     }
 }
 

@@ -6,6 +6,7 @@
 //! again on each hop.
 
 mod addresses;
+mod content_encoding;
 mod file_body;
 mod lines;
 mod message;
@@ -13,6 +14,7 @@ mod network_policy;
 mod redirect;
 mod resolver;
 mod sample;
+mod user_agent;
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -25,11 +27,13 @@ use rowmill_clock::Clock;
 use url::{Host, Url};
 
 pub use addresses::AllowList;
+use content_encoding::too_large;
 pub use file_body::FileBody;
 pub use lines::{Line, Lines};
 pub use message::{Request, Response};
 pub use network_policy::NetworkPolicy;
 use resolver::{BlockedAddress, GuardedResolver};
+pub use user_agent::UserAgent;
 
 use crate::failure::{Failure, FailureKind, Hints};
 use crate::redactor::Redactor;
@@ -37,7 +41,6 @@ use crate::redactor::Redactor;
 /// How many redirects a table's request may take.
 pub const REDIRECTS_MAX: u8 = 5;
 
-const USER_AGENT: &str = concat!("rowmill/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes every call there is. Cheap to clone; connections are shared between clones.
@@ -49,22 +52,32 @@ pub struct Client {
     trusted: reqwest::Client,
     allow: Arc<AllowList>,
     clock: Arc<dyn Clock>,
+    user_agent: UserAgent,
 }
 
 impl Client {
     /// The error is the TLS library's, in words.
     pub fn new(allow: AllowList, clock: Arc<dyn Clock>) -> Result<Self, String> {
+        Self::named(UserAgent::default(), allow, clock)
+    }
+
+    /// One that gives itself this name where tables make requests.
+    pub fn named(user_agent: UserAgent, allow: AllowList, clock: Arc<dyn Clock>) -> Result<Self, String> {
         // Whoever came first decides for the process; all of them are this one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let allow = Arc::new(allow);
-        let guarded = builder().dns_resolver(GuardedResolver(Arc::clone(&allow))).build();
+        let guarded = builder(user_agent.text()).dns_resolver(GuardedResolver(Arc::clone(&allow))).build();
         let guarded = guarded.map_err(|error| error.to_string())?;
-        let trusted = builder().build().map_err(|error| error.to_string())?;
-        Ok(Self { guarded, trusted, allow, clock })
+        let trusted = builder(user_agent::DEFAULT).build().map_err(|error| error.to_string())?;
+        Ok(Self { guarded, trusted, allow, clock, user_agent })
     }
 
     pub fn clock(&self) -> &dyn Clock {
         self.clock.as_ref()
+    }
+
+    pub(crate) fn user_agent(&self) -> &UserAgent {
+        &self.user_agent
     }
 
     /// Whether something that speaks no HTTP may be connected to at this address.
@@ -182,13 +195,9 @@ impl Client {
         redactor: &Arc<Redactor>,
     ) -> Result<Response, Failure> {
         let Request { bytes_max, cut_short, .. } = *request;
-        let too_large = || {
-            let words = format!("The response exceeds the limit of {bytes_max} bytes.");
-            Failure::new(FailureKind::TooLarge, words)
-        };
         let announced = answer.content_length().and_then(|length| usize::try_from(length).ok());
         if !cut_short && announced.is_some_and(|length| length > bytes_max) {
-            return Err(too_large());
+            return Err(too_large(bytes_max));
         }
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| lost(error, None))? {
@@ -196,7 +205,7 @@ impl Client {
             let room = bytes_max - body.len();
             if chunk.len() > room {
                 if !cut_short {
-                    return Err(too_large());
+                    return Err(too_large(bytes_max));
                 }
                 body.extend_from_slice(chunk.get(..room).unwrap_or_default());
                 break;
@@ -205,6 +214,11 @@ impl Client {
         }
         let hints = Hints::read(answer.headers(), self.clock.now());
         let mut headers = std::mem::take(answer.headers_mut());
+        let body = match content_encoding::decode(body, &mut headers, bytes_max, cut_short).await {
+            // The status says enough.
+            Err(_) if !answer.status().is_success() => Vec::new(),
+            decoded => decoded?,
+        };
         redactor.headers(&mut headers);
         Ok(Response {
             status: answer.status().as_u16(),
@@ -217,9 +231,9 @@ impl Client {
     }
 }
 
-fn builder() -> reqwest::ClientBuilder {
+fn builder(user_agent: &str) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
-        .user_agent(USER_AGENT)
+        .user_agent(user_agent)
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)

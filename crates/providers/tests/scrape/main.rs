@@ -11,7 +11,9 @@
     reason = "a test fails by panicking, and its runner says so"
 )]
 
+mod kinds;
 mod pages;
+mod politeness;
 mod robots;
 #[expect(dead_code, reason = "shared with the other wire tests, which use all of it")]
 #[path = "../wire/server.rs"]
@@ -35,9 +37,13 @@ macro_rules! tests {
 }
 
 const TESTS: &[Test] = tests! {
+    kinds: shells_are_told, feeds_are_lists, layers_are_undone, names_keep_their_letters, documents_are_read,
+        hostile_documents_do_no_harm;
     pages: a_page_is_read, formats_are_as_asked, a_long_page_is_cut, selectors_choose_what_is_read, text_is_kept_as_it_is, every_charset_is_read,
         redirects_are_followed, a_redirect_into_the_house_is_blocked, statuses_have_their_words,
         what_cannot_be_read_is_told, hostile_pages_do_no_harm, cells_without_an_address_are_told;
+    politeness: rules_are_kept_for_a_day, the_operator_gives_the_name, what_has_not_changed_is_not_sent_again,
+        a_team_has_its_own_pages;
     robots: rules_are_obeyed, rules_are_fetched_once, a_broken_site_is_left_alone_for_now,
         the_last_page_is_asked_for_too, long_rules_are_cut;
     stub_children: a_child_serves_many_pages_and_is_replaced, a_child_that_breaks_costs_one_page,

@@ -17,6 +17,7 @@ const ADVICE: Record<ErrorCode, string> = {
   blocked: 'The URL points to a private network. The server’s administrator can allow it with --allow-private.',
   invalid_output: 'The answer does not match the schema. Make the prompt or the schema clearer.',
   too_large: 'The answer is too large for a cell. Ask for less, or keep part of it with a response path.',
+  needs_browser: 'The page shows its content only in a browser. Use another page of the site, its feed, or its API with an HTTP API column.',
   stopped: 'The run was stopped. Run the cell again when you are ready.',
 };
 

@@ -16,6 +16,7 @@ const CAUSES: Record<ErrorCode, string> = {
   too_large: 'Answer too large',
   stopped: 'Stopped',
   spend_limit: 'Spending cap reached',
+  needs_browser: 'Page needs a browser',
 };
 
 /** Why cells ended without a value, in a few words. */

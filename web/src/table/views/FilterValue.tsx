@@ -27,6 +27,7 @@ const CODES: { value: ErrorCode; label: string }[] = [
   { value: 'too_large', label: 'the answer is too large' },
   { value: 'stopped', label: 'it was stopped' },
   { value: 'spend_limit', label: 'a spending cap is reached' },
+  { value: 'needs_browser', label: 'the page needs a browser' },
 ];
 
 const PERIODS = [

@@ -14,6 +14,7 @@ use crate::harness::{Api, Scenario, StubServer, Table, eventually};
 pub(crate) const OWN: &[Scenario] = &scenarios!("scraping", Own:
     a_page_does_not_wait_for_anothers_slow_pages,
     a_column_says_what_it_wants_of_a_page,
+    a_shell_is_read_or_told,
 );
 
 /// As many as are fetched from one site at once.
@@ -142,4 +143,51 @@ fn a_column_says_what_it_wants_of_a_page() {
     let cell = table.cells(&ids[0])[&column].clone();
     assert_eq!(cell["error"]["code"], "invalid_input", "{cell}");
     assert!(cell["error"]["message"].as_str().unwrap().contains("selectors.include[0]"), "{cell}");
+}
+
+fn a_shell_is_read_or_told() {
+    const FEED: &str =
+        "<rss><channel><title>News</title><item><title>Rye</title><link>/rye</link></item></channel></rss>";
+    let words = "The mill stands by the river and grinds the grain of eleven villages. ".repeat(5);
+    let full = json!({ "props": { "pageProps": { "text": words } } });
+    let shell =
+        |data: &str| format!("<title>Mill</title><div id=root></div>{data}<script src=/app.js></script>");
+    let held = shell(&format!("<script id=__NEXT_DATA__ type='application/json'>{full}</script>"));
+    let empty = shell("<link rel=alternate type=application/rss+xml href=/feed>");
+    let stub_server = StubServer::start(move |seen, _| {
+        let (kind, body) = match seen.path.as_str() {
+            "/held" => ("text/html", held.clone()),
+            "/feed" => ("application/rss+xml", FEED.to_owned()),
+            _ => ("text/html", empty.clone()),
+        };
+        Reply::With(200, vec![("Content-Type", kind.to_owned())], body)
+    });
+    let server = started(&[("ROWMILL_USER_AGENT", "AcmeBot/1.0 (+https://acme.example/bot)")]);
+    let table = server.api().table(&["Site"]);
+    let column = table.add_column(json!({ "templateId": "web-scraper", "header": "Page", "taskConfig": {
+        "taskType": "webScraper", "webScraper": { "url": "@{Site}", "respectRobots": false },
+    } }));
+    let paths = ["/held", "/empty", "/feed"];
+    let ids = table.insert(paths.iter().map(|path| json!({ "Site": stub_server.url(path) })).collect());
+    run(&table, json!({}));
+    let page = table.value(&ids[0], &column);
+    assert_eq!(
+        (&page["markdown"], &page["metadata"]["embedded"]),
+        (&json!(words.trim_end()), &json!(true)),
+        "{page}"
+    );
+    let cell = table.cells(&ids[1])[&column].clone();
+    assert_eq!(
+        (&cell["status"], &cell["error"]["code"]),
+        (&json!("error"), &json!("needs_browser")),
+        "{cell}"
+    );
+    assert!(cell["error"]["message"].as_str().unwrap().contains(&stub_server.url("/feed")), "{cell}");
+    let feed = table.value(&ids[2], &column);
+    assert_eq!(feed["items"], json!([{ "title": "Rye", "url": stub_server.url("/rye") }]), "{feed}");
+    let seen = stub_server.seen();
+    assert!(seen.iter().all(|seen| seen.headers["user-agent"].starts_with("AcmeBot/1.0")), "{seen:?}");
+    let filters =
+        json!([{ "columnId": column, "operator": "errorCodeIn", "value": ["needs_browser"] }]).to_string();
+    assert_eq!(table.values("Site", &[("filters", &filters)]), [stub_server.url("/empty")]);
 }
