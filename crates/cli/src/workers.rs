@@ -60,7 +60,7 @@ pub(crate) struct WorkerArgs {
     /// may be sent to, such as 127.0.0.1/32,10.1.0.0/16. Default: none.
     #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = AllowList::parse)]
     allow_private: AllowList,
-    /// The name that web scrapers and HTTP columns give themselves, such as "AcmeBot/1.0 (+https://acme.example/bot)". Its
+    /// The name that web scrapers and HTTP columns give themselves, such as `AcmeBot/1.0 (+https://acme.example/bot)`. Its
     /// first word is what robots.txt is searched for. Default: rowmill/VERSION.
     #[arg(long, env = "ROWMILL_USER_AGENT", default_value = "", value_parser = UserAgent::parse)]
     user_agent: UserAgent,

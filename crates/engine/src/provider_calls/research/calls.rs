@@ -59,7 +59,7 @@ impl ProviderCalls {
         let left = transcript.time(caller.limits).for_calls();
         let brought = match permitted(caller, transcript, call) {
             Ok(Permitted::Search(query, bytes_max)) => {
-                self.in_time(left, self.call_search(caller, &query, bytes_max)).await?
+                self.in_time(left, Box::pin(self.call_search(caller, &query, bytes_max))).await?
             }
             Ok(Permitted::Page(url, bytes_max)) => {
                 self.in_time(left, self.call_page(caller.cell, &url, bytes_max)).await?
