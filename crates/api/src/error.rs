@@ -50,6 +50,8 @@ pub enum Error {
     HeadersTooLarge,
     #[error("The request is not valid HTTP/1.1: {0}")]
     MalformedRequest(&'static str),
+    #[error("This address takes HTTPS only; begin the URL with https://")]
+    HttpsOnly,
     #[error("{0}")]
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
@@ -96,7 +98,7 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "too_many_connections"),
         Error::UriTooLong => (StatusCode::URI_TOO_LONG, "uri_too_long"),
         Error::HeadersTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"),
-        Error::MalformedRequest(_) => (StatusCode::BAD_REQUEST, "malformed_request"),
+        Error::MalformedRequest(_) | Error::HttpsOnly => (StatusCode::BAD_REQUEST, "malformed_request"),
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::NotAsDemanded => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
@@ -217,8 +219,10 @@ impl Error {
         let (status, code) = verdict(&self);
         let internal = status.is_server_error();
         let is_stream = code == "too_many_streams";
-        let is_unreadable =
-            matches!(self, Self::UriTooLong | Self::HeadersTooLarge | Self::MalformedRequest(_));
+        let is_unreadable = matches!(
+            self,
+            Self::UriTooLong | Self::HeadersTooLarge | Self::MalformedRequest(_) | Self::HttpsOnly
+        );
         // Being full is the operator's setting and not a failure: one line for each would fill the log.
         let is_full = matches!(self, Self::Busy | Self::TooManyConnections);
         if is_full {
@@ -374,5 +378,6 @@ mod tests {
         check(Error::UriTooLong, 414, "uri_too_long");
         check(Error::HeadersTooLarge, 431, "headers_too_large");
         check(Error::MalformedRequest("no"), 400, "malformed_request");
+        check(Error::HttpsOnly, 400, "malformed_request");
     }
 }

@@ -103,7 +103,7 @@ impl BatchLanes {
     }
 
     /// A batch was worked off: the provider may take larger ones again.
-    pub(crate) fn went_well(&self, lane: Lane) {
+    pub(crate) fn succeeded(&self, lane: Lane) {
         if let Some(state) = self.lanes.lock().get_mut(&lane) {
             state.requests_max = state.requests_max.saturating_mul(2);
         }
@@ -148,7 +148,7 @@ mod tests {
         lanes.ready(lane(1), team, at(12), collect);
         assert_eq!(lanes.take(at(59)), (None, Some(at(60))));
         assert_eq!(lanes.take(at(60)), (Some((lane(1), 500)), None));
-        lanes.went_well(lane(1));
+        lanes.succeeded(lane(1));
         lanes.done(lane(1), at(60));
         lanes.ready(lane(1), team, at(60), Duration::ZERO);
         assert_eq!(lanes.take(at(60)), (Some((lane(1), 1_000)), None), "larger ones are tried again");

@@ -93,6 +93,25 @@ pub enum BatchState {
 }
 
 impl BatchRecord {
+    /// Of a batch that is about to be prepared.
+    pub fn new(since_ms: i64) -> Self {
+        Self {
+            provider: String::new(),
+            model: String::new(),
+            state: BatchState::Preparing,
+            since_ms,
+            sent_at_ms: None,
+            cells: 0,
+            file: None,
+            remote: None,
+            sought_since_ms: None,
+            lines_read: 0,
+            write_ahead: None,
+            polls: 0,
+            cancelled_at_ms: None,
+        }
+    }
+
     pub fn to_document(&self) -> Result<String> {
         serde_json::to_string(self).map_err(|error| StoreError::Damaged(error.to_string()))
     }

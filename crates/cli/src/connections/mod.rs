@@ -3,9 +3,9 @@
 mod gate;
 mod stream;
 mod tls;
+mod transport;
 mod unread;
 mod unreadable;
-mod wire;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -32,10 +32,10 @@ use tower::Service as _;
 pub(crate) use self::gate::Caps;
 use self::gate::{Gate, Seat};
 use self::stream::ClientStream;
-use self::tls::Greeted;
+use self::tls::Handshake;
 pub(crate) use self::tls::{Tls, TlsFiles};
+use self::transport::Transport;
 use self::unread::Received;
-use self::wire::Wire;
 use crate::request_id::request_id;
 
 /// Connections beyond the cap, in which health alone is answered.
@@ -158,12 +158,12 @@ impl Listener {
         let (tls, closing) = (self.tls.clone(), self.closing.subscribe());
         let requests = Requests { service: self.service.clone(), peer, is_tls: tls.is_some(), seat };
         tokio::spawn(async move {
-            let wire = match tls {
-                Some(tls) => greet(&tls, stream, &requests.seat, deadlines).await,
-                None => Some(Wire::Plain(stream)),
+            let transport = match tls {
+                Some(tls) => handshake(&tls, stream, &requests.seat, deadlines).await,
+                None => Some(Transport::Plain(stream)),
             };
-            if let Some(wire) = wire {
-                serve(wire, requests, deadlines, closing).await;
+            if let Some(transport) = transport {
+                serve(transport, requests, deadlines, closing).await;
             }
         });
     }
@@ -180,36 +180,40 @@ impl Listener {
 }
 
 /// The TLS handshake of a connection, in the time that a head may take.
-async fn greet(tls: &Tls, stream: TcpStream, seat: &Seat, deadlines: Deadlines) -> Option<Wire> {
-    let greeted = tokio::select! {
-        greeted = tokio::time::timeout(deadlines.head, tls.greet(stream)) => greeted.ok()?,
+async fn handshake(tls: &Tls, stream: TcpStream, seat: &Seat, deadlines: Deadlines) -> Option<Transport> {
+    let handshake = tokio::select! {
+        handshake = tokio::time::timeout(deadlines.head, tls.handshake(stream)) => handshake.ok()?,
         () = seat.told_to_leave() => return None,
     };
-    match greeted {
-        Greeted::Tls(wire) => Some(wire),
-        Greeted::Gone => None,
-        Greeted::Plain(mut wire) => {
-            let words = "this address takes HTTPS only; begin the URL with https://";
-            unreadable::answer(&mut wire, rowmill_api::Error::MalformedRequest(words), deadlines.write).await;
+    match handshake {
+        Handshake::Done(transport) => Some(transport),
+        Handshake::Failed => None,
+        Handshake::PlainHttp(mut transport) => {
+            unreadable::answer(&mut transport, rowmill_api::Error::HttpsOnly, deadlines.write).await;
             seat.wait();
-            hang_up(&mut wire, seat, deadlines).await;
+            hang_up(&mut transport, seat, deadlines).await;
             None
         }
     }
 }
 
 /// Ends a connection so that its last answer is read: a client that still sends is given time.
-async fn hang_up(wire: &mut Wire, seat: &Seat, deadlines: Deadlines) {
-    let shutdown = poll_fn(|cx| Pin::new(&mut *wire).poll_shutdown(cx));
+async fn hang_up(transport: &mut Transport, seat: &Seat, deadlines: Deadlines) {
+    let shutdown = poll_fn(|cx| Pin::new(&mut *transport).poll_shutdown(cx));
     let _ = tokio::time::timeout(deadlines.write, shutdown).await;
     tokio::select! {
-        () = unread::linger(wire.socket()) => {}
+        () = unread::linger(transport.socket()) => {}
         () = seat.told_to_leave() => {}
     }
 }
 
 /// One connection, from its first request to its last answer.
-async fn serve(stream: Wire, requests: Requests, deadlines: Deadlines, mut closing: watch::Receiver<bool>) {
+async fn serve(
+    stream: Transport,
+    requests: Requests,
+    deadlines: Deadlines,
+    mut closing: watch::Receiver<bool>,
+) {
     let seat = Arc::clone(&requests.seat);
     let stream = ClientStream::new(stream, Arc::clone(&seat), deadlines.write);
     let mut connection = hyper::server::conn::http1::Builder::new()

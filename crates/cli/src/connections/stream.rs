@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 use super::gate::Seat;
-use super::wire::Wire;
+use super::transport::Transport;
 
 /// Bytes that the kernel holds for a reader beyond what is on the wire. More would only delay the moment at which
 /// a slow reader is noticed, and take memory for each.
@@ -20,7 +20,7 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
 #[derive(Debug)]
 pub(super) struct ClientStream {
-    stream: Wire,
+    stream: Transport,
     seat: Arc<Seat>,
     wait_max: Duration,
     /// Runs since the last write that made progress, while one waits.
@@ -30,7 +30,7 @@ pub(super) struct ClientStream {
 }
 
 impl ClientStream {
-    pub(super) fn new(stream: Wire, seat: Arc<Seat>, wait_max: Duration) -> Self {
+    pub(super) fn new(stream: Transport, seat: Arc<Seat>, wait_max: Duration) -> Self {
         let _ = stream.socket().set_nodelay(true);
         #[cfg(target_os = "linux")]
         {
@@ -50,7 +50,7 @@ impl ClientStream {
         self.has_held_back
     }
 
-    pub(super) fn into_inner(self) -> Wire {
+    pub(super) fn into_inner(self) -> Transport {
         self.stream
     }
 

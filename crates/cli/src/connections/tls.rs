@@ -12,7 +12,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::wire::Wire;
+use super::transport::Transport;
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -26,7 +26,14 @@ pub(crate) struct Tls(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     files: TlsFiles,
-    current: RwLock<Arc<ServerConfig>>,
+    current: RwLock<Current>,
+}
+
+#[derive(Debug)]
+struct Current {
+    config: Arc<ServerConfig>,
+    /// What the files held when they were last looked at, whether it could be used or not.
+    seen: Pem,
 }
 
 /// The certificate with those that signed it, and its private key, both as PEM.
@@ -36,84 +43,92 @@ pub(crate) struct TlsFiles {
     pub(crate) key: PathBuf,
 }
 
-/// What became of a greeting.
-pub(super) enum Greeted {
-    Tls(Wire),
-    /// The client speaks plain HTTP.
-    Plain(Wire),
-    Gone,
+/// What became of a handshake.
+pub(super) enum Handshake {
+    Done(Transport),
+    /// The client speaks no TLS.
+    PlainHttp(Transport),
+    Failed,
 }
 
 impl Tls {
     /// The error is a sentence.
     pub(crate) fn load(files: TlsFiles) -> Result<Self, String> {
-        let config = files.read()?.config()?;
-        Ok(Self(Arc::new(Inner { files, current: RwLock::new(config) })))
+        let seen = files.read()?;
+        let current = Current { config: seen.config()?, seen };
+        Ok(Self(Arc::new(Inner { files, current: RwLock::new(current) })))
     }
 
     /// Reads the files again when they change, for ever. What cannot be used is told, and the old ones stay.
     pub(crate) async fn keep_current(self) {
-        let mut last = self.0.files.read().ok();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let files = self.0.files.clone();
             let Ok(read) = tokio::task::spawn_blocking(move || files.read()).await else { continue };
             // It is missing for a moment while it is replaced.
-            let Ok(read) = read else { continue };
-            if last.as_ref() == Some(&read) {
+            let Ok(seen) = read else { continue };
+            if self.0.current.read().seen == seen {
                 continue;
             }
-            match read.config() {
+            let config = seen.config();
+            let mut current = self.0.current.write();
+            current.seen = seen;
+            match config {
                 Ok(config) => {
-                    *self.0.current.write() = config;
+                    current.config = config;
                     tracing::info!("the TLS certificate was read again");
                 }
                 Err(error) => {
                     tracing::warn!(error, "the new TLS certificate cannot be used; the old one stays");
                 }
             }
-            last = Some(read);
         }
     }
 
-    /// Greets a client.
-    pub(super) async fn greet(&self, socket: TcpStream) -> Greeted {
+    pub(super) async fn handshake(&self, socket: TcpStream) -> Handshake {
         let mut first = [0];
         match socket.peek(&mut first).await {
-            Ok(1) if first[0] != HANDSHAKE => return Greeted::Plain(Wire::Plain(socket)),
+            Ok(1) if first[0] != HANDSHAKE => return Handshake::PlainHttp(Transport::Plain(socket)),
             Ok(1) => {}
-            Ok(_) | Err(_) => return Greeted::Gone,
+            Ok(_) | Err(_) => return Handshake::Failed,
         }
-        let config = Arc::clone(&self.0.current.read());
+        let config = Arc::clone(&self.0.current.read().config);
         match TlsAcceptor::from(config).accept(socket).await {
-            Ok(stream) => Greeted::Tls(Wire::Tls(Box::new(stream))),
+            Ok(stream) => Handshake::Done(Transport::Tls(Box::new(stream))),
             Err(error) => {
                 tracing::debug!(%error, "a TLS handshake failed");
-                Greeted::Gone
+                Handshake::Failed
             }
         }
     }
 }
 
-/// The files as they were read.
+/// What the files hold.
 #[derive(PartialEq, Eq)]
-struct Read {
+struct Pem {
     certificate: Vec<u8>,
     key: Vec<u8>,
     files: String,
 }
 
 impl TlsFiles {
-    fn read(&self) -> Result<Read, String> {
+    fn read(&self) -> Result<Pem, String> {
         let read = |file: &Path| {
             std::fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
         };
         let files = format!("{} and {}", self.certificate.display(), self.key.display());
-        Ok(Read { certificate: read(&self.certificate)?, key: read(&self.key)?, files })
+        Ok(Pem { certificate: read(&self.certificate)?, key: read(&self.key)?, files })
     }
 }
 
-impl Read {
+impl std::fmt::Debug for Pem {
+    /// The key is secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pem").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+impl Pem {
     fn config(&self) -> Result<Arc<ServerConfig>, String> {
         let fault = |words: String| format!("cannot use {} for TLS: {words}", self.files);
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&self.certificate)

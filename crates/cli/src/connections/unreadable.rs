@@ -9,7 +9,7 @@ use rowmill_api::Error;
 use rowmill_clock::{Clock as _, SystemClock};
 use tokio::io::AsyncWriteExt as _;
 
-use super::wire::Wire;
+use super::transport::Transport;
 use crate::request_id::request_id;
 
 /// The longest address that hyper takes.
@@ -37,7 +37,7 @@ pub(super) fn is_answered(error: &hyper::Error) -> bool {
 }
 
 /// Sends a refusal, for as long as the client reads it.
-pub(super) async fn answer(stream: &mut Wire, error: Error, wait_max: Duration) {
+pub(super) async fn answer(stream: &mut Transport, error: Error, wait_max: Duration) {
     let id = request_id().to_string();
     let code = error.code();
     tracing::info!(request_id = id, status = error.status().as_u16(), code, "a request could not be read");

@@ -113,21 +113,7 @@ async fn collect(shared: &Shared, lane: Lane, requests_max: usize) -> Result<Tim
     let Some(column) = column.filter(|column| column.is_in_batches()).cloned() else { return Ok(now) };
     let Some(calls) = shared.runner.batches() else { return Ok(after(now, FAILED_WAIT)) };
     let id = Builder::from_random_bytes(shared.random().u128(..).to_be_bytes()).into_uuid();
-    let record = BatchRecord {
-        provider: String::new(),
-        model: String::new(),
-        state: BatchState::Preparing,
-        since_ms: now.as_millisecond(),
-        sent_at_ms: None,
-        cells: 0,
-        file: None,
-        remote: None,
-        sought_since_ms: None,
-        lines_read: 0,
-        write_ahead: None,
-        polls: 0,
-        cancelled_at_ms: None,
-    };
+    let record = BatchRecord::new(now.as_millisecond());
     let batch = Batch { id, team: stored.project.team, lane, record };
     shared.store.open_batch(batch.clone(), lease(shared)).await?;
     let mut making = Making {

@@ -307,7 +307,7 @@ impl Keeping<'_> {
                 let failure =
                     Failure { is_transient: true, ..Failure::new(FailureKind::ProviderError, words) };
                 fail_cells(self.shared, &self.batch, column, &missing, &failure).await?;
-                self.shared.batch_lanes.went_well(self.batch.lane);
+                self.shared.batch_lanes.succeeded(self.batch.lane);
                 self.end(api, &remote.results).await
             }
             Read::Failed(failure) => self.fails(Some(column), &failure).await,

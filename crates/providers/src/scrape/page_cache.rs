@@ -13,6 +13,8 @@ use crate::ssrf_guard::{Request, Response};
 const BYTES_MAX: usize = 32 * 1024 * 1024;
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 const PAGES_MAX: usize = 2_000;
+/// What an entry of a map takes beside its contents, roughly.
+const ENTRY_BYTES: usize = 100;
 /// A longer validator is no validator.
 const VALIDATOR_BYTES_MAX: usize = 1_000;
 
@@ -33,6 +35,7 @@ type Key = (Tenant, String);
 #[derive(Debug)]
 struct Kept {
     response: Response,
+    bytes: usize,
     used: u64,
 }
 
@@ -56,8 +59,8 @@ impl PageCache {
             return;
         }
         pages.tick += 1;
-        pages.bytes += response.body.len();
-        let kept = Kept { response: response.clone(), used: pages.tick };
+        let kept = Kept { response: response.clone(), bytes: bytes_of(url, response), used: pages.tick };
+        pages.bytes += kept.bytes;
         pages.by_address.insert(key, kept);
         while pages.bytes > BYTES_MAX || pages.by_address.len() > PAGES_MAX {
             let oldest =
@@ -71,7 +74,7 @@ impl PageCache {
 impl Pages {
     fn remove(&mut self, key: &Key) {
         if let Some(kept) = self.by_address.remove(key) {
-            self.bytes -= kept.response.body.len();
+            self.bytes -= kept.bytes;
         }
     }
 }
@@ -92,11 +95,19 @@ fn key(url: &Url) -> Key {
     (Tenant::current(), url.as_str().to_owned())
 }
 
+/// What a page takes in memory: a site can send long headers, too.
+fn bytes_of(url: &Url, response: &Response) -> usize {
+    let headers =
+        response.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ENTRY_BYTES);
+    let addresses = url.as_str().len() + response.url.as_str().len();
+    response.body.len() + headers.sum::<usize>() + addresses + ENTRY_BYTES
+}
+
 fn is_kept(url: &Url, response: &Response) -> bool {
     let control = response.header("cache-control").unwrap_or_default().to_ascii_lowercase();
     let is_open = url.password().is_none() && url.username().is_empty();
     let can_be_asked = ["etag", "last-modified"].into_iter().any(|name| validator(response, name).is_some());
-    let fits = response.body.len() <= PAGE_BYTES_MAX;
+    let fits = bytes_of(url, response) <= PAGE_BYTES_MAX;
     response.status == 200 && is_open && can_be_asked && fits && !control.contains("no-store")
 }
 

@@ -17,17 +17,7 @@ fn batch(number: u128, project: u128, since_ms: i64) -> Batch {
         record: BatchRecord {
             provider: "openai".to_owned(),
             model: "gpt".to_owned(),
-            state: BatchState::Preparing,
-            since_ms,
-            sent_at_ms: None,
-            cells: 0,
-            file: None,
-            remote: None,
-            sought_since_ms: None,
-            lines_read: 0,
-            write_ahead: None,
-            polls: 0,
-            cancelled_at_ms: None,
+            ..BatchRecord::new(since_ms)
         },
     }
 }

@@ -9,12 +9,12 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 #[derive(Debug)]
-pub(super) enum Wire {
+pub(super) enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Wire {
+impl Transport {
     /// The socket below.
     pub(super) fn socket(&self) -> &TcpStream {
         match self {
@@ -28,7 +28,7 @@ impl Wire {
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for Transport {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -41,7 +41,7 @@ impl AsyncRead for Wire {
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for Transport {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_write(cx, bytes),
