@@ -10,7 +10,7 @@ use std::process::Command;
 type AnyResult<T = ()> = Result<T, Box<dyn Error>>;
 
 /// What is never copied: made here, or of no use to a build.
-const LEFT_OUT: &[&str] = &["node_modules", "dist", "tests"];
+const LEFT_OUT: &[&str] = &["node_modules", "dist", "generated", "tests"];
 
 fn main() -> AnyResult {
     let here = folder("CARGO_MANIFEST_DIR")?;

@@ -1,9 +1,12 @@
-//! `cargo xtask test`: every check and test there is, in order, with a table at the end.
+//! `cargo xtask test`: every check and test there is, with a table at the end.
 
 use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::process::{AnyResult, cargo, run};
+use crate::process::{AnyResult, cargo, program, run};
 use crate::{
     browser, clients, dist, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
 };
@@ -27,50 +30,66 @@ const FAULTS: &[&str] = &[
 /// Names the folder of PostgreSQL's programs.
 const POSTGRES_VARIABLE: &str = "ROWMILL_TEST_POSTGRES";
 
+/// Which steps may run at the same time. Neighbours in the list that are not `Alone` form a group: its lanes run side by
+/// side, the steps of one lane in order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lane {
+    /// Uses every core, or measures time.
+    Alone,
+    /// Waits for programs that call the service.
+    Wire,
+    /// Waits for a browser.
+    Browser,
+}
+
 struct Step {
     name: &'static str,
     what: &'static str,
-    run: fn(&Options) -> AnyResult,
+    lane: Lane,
+    run: Run,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "the code is formatted", run: |_| fmt() },
-    Step { name: "clippy", what: "no lint complains", run: |_| clippy() },
-    Step { name: "tidy", what: "the rules a compiler does not know", run: |_| tidy::run() },
-    Step {
-        name: "supply-chain",
-        what: "licences, bans, sources and notices",
-        run: |_| supply_chain::check(),
-    },
-    Step { name: "unit", what: "every test of the workspace", run: unit },
-    Step {
-        name: "faults",
-        what: "strangers and neighbours do no harm (small in unit, large with --large)",
-        run: faults,
-    },
-    Step { name: "document", what: "openapi.json is current, valid and clean", run: |_| document::check() },
-    Step { name: "schemathesis", what: "the service keeps its document", run: |_| schemathesis::run() },
-    Step { name: "clients", what: "generated clients work", run: |_| clients::test() },
-    Step { name: "examples", what: "the examples of the guides run", run: |_| examples::run_all() },
-    Step { name: "peers", what: "AI columns against servers that others wrote", run: |_| peers::run() },
-    Step {
-        name: "mcp",
-        what: "agents: the official conformance suite and the inspector",
-        run: |_| mcp::run(),
-    },
-    Step { name: "browser", what: "the web application in a real browser", run: |_| browser::test() },
-    Step {
-        name: "package",
-        what: "a release: its Debian package installed, upgraded and removed",
-        run: |options| dist::test(options.large),
-    },
+    alone("fmt", "the code is formatted", |_| fmt()),
+    alone("clippy", "no lint complains", |_| clippy()),
+    alone("tidy", "the rules a compiler does not know", |_| tidy::run()),
+    alone("supply-chain", "licences, bans, sources and notices", |_| supply_chain::check()),
+    alone("unit", "every test of the workspace", unit),
+    alone("faults", "strangers and neighbours do no harm (small in unit, large with --large)", faults),
+    wire("document", "openapi.json is current, valid and clean", |_| document::check()),
+    wire("schemathesis", "the service keeps its document", |_| schemathesis::run()),
+    wire("clients", "generated clients work", |_| clients::test()),
+    wire("examples", "the examples of the guides run", |_| examples::run_all()),
+    wire("peers", "AI columns against servers that others wrote", |_| peers::run()),
+    wire("mcp", "agents: the official conformance suite and the inspector", |_| mcp::run()),
+    browser("browser", "the web application in a real browser", |_| browser::test()),
+    browser("package", "a release: its Debian package installed, upgraded and removed", |options| {
+        dist::test(options.large)
+    }),
 ];
+
+type Run = fn(&Options) -> AnyResult;
+
+const fn alone(name: &'static str, what: &'static str, run: Run) -> Step {
+    Step { name, what, lane: Lane::Alone, run }
+}
+
+const fn wire(name: &'static str, what: &'static str, run: Run) -> Step {
+    Step { name, what, lane: Lane::Wire, run }
+}
+
+const fn browser(name: &'static str, what: &'static str, run: Run) -> Step {
+    Step { name, what, lane: Lane::Browser, run }
+}
 
 pub(crate) fn test(arguments: &[String]) -> AnyResult {
     let options = Options::parse(arguments)?;
     let chosen: Vec<&Step> = STEPS.iter().filter(|step| options.wants(step.name)).collect();
+    let started = Instant::now();
     let results = run_all(&chosen, &options);
-    print!("\n{}", summary(&results));
+    if results.len() > 1 {
+        print!("\n{}", summary(&results, started.elapsed()));
+    }
     let failed: Vec<&str> =
         results.iter().filter(|result| result.failed()).map(|result| result.name).collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", ")).into()) }
@@ -119,7 +138,7 @@ impl Options {
 struct StepResult {
     name: &'static str,
     /// None: not reached.
-    ended: Option<(AnyResult, Duration)>,
+    ended: Option<(Result<(), String>, Duration)>,
 }
 
 impl StepResult {
@@ -130,33 +149,99 @@ impl StepResult {
 
 fn run_all(steps: &[&Step], options: &Options) -> Vec<StepResult> {
     let mut results: Vec<StepResult> = Vec::new();
-    for step in steps {
-        if !options.keep_going && results.iter().any(StepResult::failed) {
-            results.push(StepResult { name: step.name, ended: None });
-            continue;
+    for group in steps.chunk_by(|one, next| one.lane != Lane::Alone && next.lane != Lane::Alone) {
+        let is_stopped = !options.keep_going && results.iter().any(StepResult::failed);
+        let stopped = AtomicBool::new(is_stopped);
+        match lanes(group).as_slice() {
+            [_] => results.extend(group.iter().map(|step| run_step(step, options, &stopped, Step::run_here))),
+            several => results.extend(side_by_side(group, several, options, &stopped)),
         }
-        println!("\n=== {}: {}", step.name, step.what);
-        let started = Instant::now();
-        let outcome = (step.run)(options);
-        let elapsed = started.elapsed();
-        match &outcome {
-            Ok(()) => println!("=== {}: ok, {}", step.name, seconds(elapsed)),
-            Err(failure) => println!("=== {}: FAILED, {}: {failure}", step.name, seconds(elapsed)),
-        }
-        results.push(StepResult { name: step.name, ended: Some((outcome, elapsed)) });
     }
     results
 }
 
-fn summary(results: &[StepResult]) -> String {
+/// The lanes of a group, each with its steps in order.
+fn lanes<'a>(group: &[&'a Step]) -> Vec<Vec<&'a Step>> {
+    let mut lanes: Vec<Vec<&Step>> = Vec::new();
+    for &step in group {
+        match lanes.iter_mut().find(|lane| lane.iter().any(|other| other.lane == step.lane)) {
+            Some(lane) => lane.push(step),
+            None => lanes.push(vec![step]),
+        }
+    }
+    lanes
+}
+
+/// One thread for each lane. The results stand in the order of the list.
+fn side_by_side(
+    group: &[&Step],
+    lanes: &[Vec<&Step>],
+    options: &Options,
+    stopped: &AtomicBool,
+) -> Vec<StepResult> {
+    let ended = Mutex::new(Vec::new());
+    let keep = &|result| ended.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(result);
+    std::thread::scope(|scope| {
+        for lane in lanes {
+            scope.spawn(move || {
+                for step in lane {
+                    keep(run_step(step, options, stopped, Step::run_apart));
+                }
+            });
+        }
+    });
+    let mut results = ended.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    results.sort_by_key(|result| group.iter().position(|step| step.name == result.name));
+    results
+}
+
+fn run_step(
+    step: &Step,
+    options: &Options,
+    stopped: &AtomicBool,
+    run: fn(&Step, &Options) -> AnyResult,
+) -> StepResult {
+    if stopped.load(Ordering::Relaxed) {
+        return StepResult { name: step.name, ended: None };
+    }
+    println!("\n=== {}: {}", step.name, step.what);
+    let started = Instant::now();
+    let outcome = run(step, options).map_err(|failure| failure.to_string());
+    let elapsed = started.elapsed();
+    match &outcome {
+        Ok(()) => println!("=== {}: ok, {}", step.name, seconds(elapsed)),
+        Err(failure) => println!("=== {}: FAILED, {}: {failure}", step.name, seconds(elapsed)),
+    }
+    if outcome.is_err() && !options.keep_going {
+        stopped.store(true, Ordering::Relaxed);
+    }
+    StepResult { name: step.name, ended: Some((outcome, elapsed)) }
+}
+
+impl Step {
+    fn run_here(&self, options: &Options) -> AnyResult {
+        (self.run)(options)
+    }
+
+    /// In a process of its own. Its output is shown when it ends, so that two steps do not mix their lines.
+    fn run_apart(&self, options: &Options) -> AnyResult {
+        let folder = tools::folder()?;
+        fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("{}.log", self.name));
+        let log = File::create(&path)?;
+        let mut command = program(std::env::current_exe()?);
+        command.args(["test", self.name]).args(options.large.then_some("--large"));
+        let outcome = run(command.stdout(log.try_clone()?).stderr(log));
+        print!("{}", String::from_utf8_lossy(&fs::read(&path)?));
+        outcome
+    }
+}
+
+fn summary(results: &[StepResult], total: Duration) -> String {
     let mut lines = format!("{:<14} {:<8} {:>9}\n", "step", "result", "time");
-    let mut total = Duration::ZERO;
     for StepResult { name, ended } in results {
         let (word, time) = match ended {
-            Some((outcome, elapsed)) => {
-                total += *elapsed;
-                (if outcome.is_ok() { "ok" } else { "FAILED" }, seconds(*elapsed))
-            }
+            Some((outcome, elapsed)) => (if outcome.is_ok() { "ok" } else { "FAILED" }, seconds(*elapsed)),
             None => ("not run", String::new()),
         };
         lines.push_str(format!("{name:<14} {word:<8} {time:>9}").trim_end());
@@ -213,8 +298,8 @@ fn tests() -> AnyResult<std::process::Command> {
 mod tests {
     use super::*;
 
-    const GOOD: Step = Step { name: "good", what: "passes", run: |_| Ok(()) };
-    const BAD: Step = Step { name: "bad", what: "fails", run: |_| Err("no".into()) };
+    const GOOD: Step = alone("good", "passes", |_| Ok(()));
+    const BAD: Step = alone("bad", "fails", |_| Err("no".into()));
 
     fn parse(line: &str) -> Option<Options> {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -236,6 +321,19 @@ mod tests {
     fn stops_at_the_first_failure_unless_told_to_go_on() {
         assert_eq!(words(false), ["ok", "failed", "not run"]);
         assert_eq!(words(true), ["ok", "failed", "ok"]);
+    }
+
+    #[test]
+    fn lanes_keep_their_order_and_stop_together() {
+        let steps = [&wire("a", "", |_| Ok(())), &browser("b", "", |_| Ok(())), &wire("c", "", |_| Ok(()))];
+        let names: Vec<Vec<&str>> =
+            lanes(&steps).iter().map(|lane| lane.iter().map(|step| step.name).collect()).collect();
+        assert_eq!(names, [vec!["a", "c"], vec!["b"]]);
+        let stopped = AtomicBool::new(true);
+        let results = side_by_side(&steps, &lanes(&steps), &Options::default(), &stopped);
+        let order: Vec<&str> = results.iter().map(|result| result.name).collect();
+        assert_eq!(order, ["a", "b", "c"]);
+        assert!(results.iter().all(|result| result.ended.is_none()));
     }
 
     #[test]
@@ -272,8 +370,8 @@ step           result        time
 fmt            ok           1.2 s
 unit           FAILED     100.0 s
 document       not run
-all                       101.2 s
+all                        99.0 s
 ";
-        assert_eq!(summary(&results), expected);
+        assert_eq!(summary(&results, Duration::from_secs(99)), expected);
     }
 }

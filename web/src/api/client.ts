@@ -1,7 +1,7 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { prefix } from './base';
 import { type ApiError, toApiError, unreachable } from './error';
-import type { paths } from './schema';
+import type { paths } from '../../generated/schema';
 
 /** Every documented operation, typed by openapi.json. */
 export const client = createClient<paths>({ baseUrl: prefix, querySerializer: { array: { style: 'form', explode: false } } });

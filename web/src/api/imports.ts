@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { client, data } from './client';
 import { isOpen } from './importJob';
-import type { components } from './schema';
+import type { components } from '../../generated/schema';
 
 export type ImportAnswer = components['schemas']['ImportAnswer'];
 

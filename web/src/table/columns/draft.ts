@@ -1,4 +1,4 @@
-import type { components } from '../../api/schema';
+import type { components } from '../../../generated/schema';
 import type { Column, ColumnCreate, FilterNode, Format, Json, Provider, WaterfallProvider } from '../../api/types';
 import { guessColumns } from '../model/guessColumns';
 import { templateOf, type TemplateId } from '../model/templates';
