@@ -9,6 +9,7 @@
 //! - [`http_api`]: one request a column describes.
 //! - [`email`]: finders of a person's e-mail address.
 //! - [`scrape`]: the content of web pages.
+//! - [`render`]: pages in a real browser.
 //! - [`search`]: web search.
 //! - [`attachment`]: images and PDF documents for a model.
 //! - [`catalogue`]: which providers there are and what each needs.
@@ -23,6 +24,7 @@ pub mod gate;
 pub mod http_api;
 pub mod llm;
 pub mod redactor;
+pub mod render;
 pub mod scrape;
 pub mod search;
 pub mod ssrf_guard;

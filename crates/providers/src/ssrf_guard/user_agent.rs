@@ -51,7 +51,7 @@ impl UserAgent {
         Ok(Self { text: text.into(), product: product.into() })
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

@@ -92,7 +92,22 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(serve(listener, script, Arc::clone(&seen)));
+        let script = Mutex::new(script.into_iter());
+        let answers = move |_: &Seen| script.lock().unwrap().next();
+        let task = tokio::spawn(serve(listener, Arc::new(answers), Arc::clone(&seen)));
+        Self { base, seen, task }
+    }
+
+    /// A site whose pages are answered by their path, however often and in whatever order. Others are not there.
+    pub(crate) async fn start_site(address: &str, pages: Vec<(&'static str, Answer)>) -> Self {
+        let listener = TcpListener::bind((address, 0)).await.unwrap();
+        let base = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let answers = move |request: &Seen| {
+            let page = pages.iter().find(|(path, _)| *path == request.target);
+            Some(page.map_or_else(|| text(404, "text/plain", "not here"), |(_, answer)| answer.clone()))
+        };
+        let task = tokio::spawn(serve(listener, Arc::new(answers), Arc::clone(&seen)));
         Self { base, seen, task }
     }
 
@@ -111,17 +126,18 @@ impl Drop for Server {
     }
 }
 
-async fn serve(listener: TcpListener, script: Vec<Answer>, seen: Arc<Mutex<Vec<Seen>>>) {
-    let script = Arc::new(Mutex::new(script.into_iter()));
+type Answers = Arc<dyn Fn(&Seen) -> Option<Answer> + Send + Sync>;
+
+async fn serve(listener: TcpListener, answers: Answers, seen: Arc<Mutex<Vec<Seen>>>) {
     let mut connections = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
         // Head and body are written apart: without this each answer waits for an acknowledgement.
         stream.set_nodelay(true).unwrap();
-        let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
+        let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
         connections.spawn(async move {
             while let Some(request) = read(&mut stream).await {
+                let next = answers(&request);
                 seen.lock().unwrap().push(request);
-                let next = script.lock().unwrap().next();
                 let answer = next.unwrap_or_else(|| text(599, "text/plain", "unscripted"));
                 // The client may hang up in the middle: that is its right.
                 if !write(&mut stream, answer).await.unwrap_or(false) {

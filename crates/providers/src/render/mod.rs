@@ -1,0 +1,141 @@
+//! Pages in a real browser: what a page shows once its scripts have run.
+//!
+//! ```text
+//! Browser::render ── process: one Chromium for one page, with a profile of its own, killed with its children
+//!                 ── tab: loads the page, serves what it asks for, waits until it is quiet
+//!                       ├── devtools: the DevTools protocol over a pair of pipes
+//!                       └── request_policy: what a page may ask for
+//! ```
+//!
+//! The browser itself never reaches the network: it resolves no name and its proxy is a closed port. Every request of a
+//! page is intercepted and made by the guarded [`Client`], so the rules against private addresses hold for scripts, too.
+
+mod devtools;
+mod process;
+mod request_policy;
+mod tab;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rowmill_fairness::{FairSemaphore, Tenant};
+use url::Url;
+
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::Client;
+use process::Process;
+use tab::Tab;
+
+/// What one page may take.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// From the start of the browser to the page's last byte.
+    pub time: Duration,
+    /// A page that never becomes quiet is taken as it is after this time.
+    pub settle_time: Duration,
+    /// Of all processes of the browser together.
+    pub memory_bytes: u64,
+    /// Of all answers that the page is given.
+    pub bytes: usize,
+    /// Of one answer.
+    pub response_bytes: usize,
+    pub requests: usize,
+    /// Of the page as it is in the end, in characters.
+    pub html_chars: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(45),
+            settle_time: Duration::from_secs(15),
+            memory_bytes: 1024 * 1024 * 1024,
+            bytes: 32 * 1024 * 1024,
+            response_bytes: 8 * 1024 * 1024,
+            requests: 200,
+            html_chars: 5_000_000,
+        }
+    }
+}
+
+/// A page as it came, before any script ran.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub url: Url,
+    pub content_type: String,
+    pub body: Vec<u8>,
+    pub with_screenshot: bool,
+}
+
+/// A page as it is after its scripts ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// Scripts may have led to another address.
+    pub url: Url,
+    pub html: String,
+    /// A JPEG image, in base64.
+    pub screenshot: Option<String>,
+}
+
+/// Renders pages, each in a browser of its own. Dropping the future of a page ends its browser.
+#[derive(Debug)]
+pub struct Browser {
+    program: PathBuf,
+    limits: Limits,
+    slots: Arc<FairSemaphore>,
+}
+
+impl Browser {
+    /// `pages_max` pages are rendered at once. One team has at most all but one of them.
+    pub fn new(program: impl Into<PathBuf>, pages_max: usize, limits: Limits) -> Self {
+        let pages_max = pages_max.max(1);
+        let slots = FairSemaphore::new(pages_max, pages_max.saturating_sub(1).max(1));
+        Self { program: program.into(), limits, slots }
+    }
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Starts the browser once and says which version it is.
+    pub async fn version(&self) -> Result<String, Failure> {
+        let (_process, mut devtools) = self.start()?;
+        let version = devtools.call("Browser.getVersion", serde_json::json!({}));
+        let version = tokio::time::timeout(self.limits.time, version).await.map_err(|_| self.late())??;
+        Ok(version.get("product").and_then(|product| product.as_str()).unwrap_or_default().to_owned())
+    }
+
+    /// Runs a page's scripts and says what it shows then.
+    pub async fn render(&self, client: &Client, source: Source) -> Result<Rendered, Failure> {
+        let _slot = self.slots.acquire(Tenant::current()).await;
+        let (process, devtools) = self.start()?;
+        let rendered = async {
+            let mut tab = Tab::open(devtools, client.clone(), &self.limits, source).await?;
+            tab.load().await?;
+            tab.content().await
+        };
+        tokio::select! {
+            rendered = tokio::time::timeout(self.limits.time, rendered) => rendered.map_err(|_| self.late())?,
+            () = process.exceeds(self.limits.memory_bytes) => Err(self.too_large()),
+        }
+    }
+
+    fn start(&self) -> Result<(Process, devtools::DevTools), Failure> {
+        let (process, input, output) = Process::start(&self.program)
+            .map_err(|error| Failure::transient(format!("The browser could not be started: {error}.")))?;
+        Ok((process, devtools::DevTools::new(input, output)))
+    }
+
+    fn late(&self) -> Failure {
+        let seconds = self.limits.time.as_secs();
+        let words = format!("The page kept the browser busy for more than {seconds} seconds.");
+        Failure::new(FailureKind::TimedOut, words).with_transient(false)
+    }
+
+    fn too_large(&self) -> Failure {
+        let mebibytes = self.limits.memory_bytes / (1024 * 1024);
+        let words = format!("The page takes more than {mebibytes} MiB of memory in the browser.");
+        Failure::new(FailureKind::TooLarge, words)
+    }
+}
