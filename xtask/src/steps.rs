@@ -282,10 +282,10 @@ fn faults(options: &Options) -> AnyResult {
     run(&mut command)
 }
 
-/// `cargo test`, with PostgreSQL where it is found.
+/// `cargo test`, with a browser, and with PostgreSQL where the tests would not find it.
 fn tests() -> AnyResult<std::process::Command> {
     let mut command = cargo();
-    command.arg("test");
+    command.arg("test").env(tools::BROWSER_VARIABLE, tools::browser()?);
     if std::env::var_os(POSTGRES_VARIABLE).is_none()
         && let Some(programs) = tools::postgres()?
     {

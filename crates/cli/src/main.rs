@@ -6,6 +6,7 @@ mod backup;
 mod backup_folder;
 mod backup_schedule;
 mod backup_settings;
+mod browser;
 mod check;
 mod clock;
 mod command_line;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use rowmill_engine::{
     ProviderCallsConfig, ProviderCredential, SharedVerdicts, TeamCredentials, WebhookConfig, WebhookSecrets,
 };
 use rowmill_model::{Limits, TeamId, Webhook, provider};
+use rowmill_providers::render::{self, Browser};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
 use rowmill_providers::{AllowList, Client, UserAgent};
 use rowmill_store::kept_answers::AnswerLimits;
@@ -22,7 +24,7 @@ use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
 
 use crate::clock::SharedClock;
-use crate::logging;
+use crate::{browser, logging};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Processing")]
@@ -64,6 +66,13 @@ pub(crate) struct WorkerArgs {
     /// first word is what robots.txt is searched for. Default: rowmill/VERSION.
     #[arg(long, env = "ROWMILL_USER_AGENT", default_value = "", value_parser = UserAgent::parse)]
     user_agent: UserAgent,
+    /// A Chromium in which web scrapers read pages that show nothing without one, such as `chromium` or a path. Its requests
+    /// go through the same guard as all others. Default: none.
+    #[arg(long, env = "ROWMILL_BROWSER", value_parser = browser::find)]
+    pub(crate) browser: Option<PathBuf>,
+    /// Pages that are in browsers at the same time. Each takes up to 1 GiB of memory.
+    #[arg(long, env = "ROWMILL_BROWSER_PAGES", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    browser_pages: u32,
 }
 
 /// The workers of this process. They have threads of their own, which the machine serves last: whoever asks
@@ -134,7 +143,10 @@ pub(crate) fn provider_calls(
     let clock = Arc::new(clock);
     let allow = args.allow_private.clone();
     let client = Client::named(args.user_agent.clone(), allow, Arc::<SharedClock>::clone(&clock))?;
-    let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
+    let pages_max = usize::try_from(args.browser_pages).unwrap_or(usize::MAX);
+    let browser = args.browser.as_ref().map(|path| Browser::new(path, pages_max, render::Limits::default()));
+    let scraper =
+        Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?)).with_browser(browser);
     // Calls at once are bounded by the cells that run at once.
     let kept_answers =
         AnswerLimits { count: limits.kept_answers_max.into(), bytes: limits.kept_answers_bytes_max.into() };

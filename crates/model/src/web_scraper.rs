@@ -13,7 +13,7 @@ pub struct WebScraper {
     pub url: String,
     /// What the value has besides `url`, `markdown`, `links` and `metadata`, which it always has.
     #[serde(default = "formats_default")]
-    #[schemars(length(min = 1, max = 7))]
+    #[schemars(length(min = 1, max = 8))]
     pub formats: Vec<ScrapeFormat>,
     #[serde(default = "yes")]
     pub only_main_content: bool,
@@ -28,6 +28,27 @@ pub struct WebScraper {
     pub max_chars: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selectors: Option<ScrapeSelectors>,
+    /// Whether the page is read in a browser, after its scripts have run. It needs a server with a browser.
+    #[serde(default, skip_serializing_if = "RenderMode::is_auto")]
+    pub render: RenderMode,
+}
+
+/// When a page is read in a browser.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RenderMode {
+    /// If it shows nothing without one, and the server has one.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl RenderMode {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
 }
 
 /// Which parts of a page are read, as CSS selectors.
@@ -59,6 +80,8 @@ pub enum ScrapeFormat {
     Contacts,
     /// Structured data (JSON-LD).
     Jsonld,
+    /// The page as a browser shows it: a JPEG image as a data URL. It needs a server with a browser.
+    Screenshot,
 }
 
 fn formats_default() -> Vec<ScrapeFormat> {

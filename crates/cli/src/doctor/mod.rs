@@ -1,5 +1,6 @@
 //! `rowmill doctor`: checks a set-up and says what to do about what is wrong. It changes nothing and calls no provider.
 
+mod browser;
 mod clock;
 mod database;
 mod folder;
@@ -34,6 +35,7 @@ pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
     report.add(clock::check(&serve));
     report.add(network::check(&serve).await);
     report.add(providers::check().await);
+    report.add(browser::check(&serve.workers).await);
     report.print(json)
 }
 

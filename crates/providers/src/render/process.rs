@@ -10,6 +10,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// How often the memory of the browser's processes is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often the removal of a profile is tried.
+const REMOVALS_MAX: usize = 25;
 
 /// The protocol is spoken on the descriptors 3 and 4. A shell moves them there from standard input and output.
 const SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null"#;
@@ -105,9 +107,22 @@ impl Drop for Process {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 _ = child.wait().await;
-                drop(profile);
+                remove(profile).await;
             });
         }
+    }
+}
+
+/// Removes a profile. Processes that are about to end may still write into it, so it is tried again.
+async fn remove(profile: TempDir) {
+    let path = profile.keep();
+    for _ in 0..REMOVALS_MAX {
+        let path = path.clone();
+        let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path));
+        if removed.await.is_ok_and(|removed| removed.is_ok()) {
+            return;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

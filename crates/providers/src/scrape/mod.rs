@@ -19,6 +19,7 @@ mod head;
 mod html;
 mod html_limits;
 mod images;
+mod in_browser;
 mod json_ld;
 mod kept_nodes;
 mod links;
@@ -41,7 +42,7 @@ mod usage;
 use std::time::Duration;
 
 use reqwest::Method;
-use rowmill_model::column::WebScraper;
+use rowmill_model::column::{RenderMode, WebScraper};
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
@@ -53,11 +54,13 @@ pub use feed::Item;
 pub use frames::Wanted;
 use frames::{Job, Kind, Problem};
 pub use images::Image;
+use in_browser::Read;
 use page_cache::PageCache;
 use robots::Rules;
 
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
+use crate::render::Browser;
 use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request, Response};
 
 const WHO: &str = "The page";
@@ -76,6 +79,7 @@ pub struct Target {
     pub wanted: Wanted,
     pub only_main_content: bool,
     pub respect_robots: bool,
+    pub render: RenderMode,
     /// Bounds the page's call, redirects included.
     pub timeout: Duration,
     pub bytes_max: usize,
@@ -89,6 +93,7 @@ impl Target {
             wanted: wanted(config),
             only_main_content: config.only_main_content,
             respect_robots: config.respect_robots,
+            render: config.render,
             timeout: Duration::from_secs(config.timeout_seconds.into()),
             bytes_max: BYTES_MAX_DEFAULT,
         }
@@ -125,6 +130,9 @@ pub struct Scraped {
     pub contacts: Option<Contacts>,
     #[serde(rename = "jsonld", skip_serializing_if = "Option::is_none")]
     pub json_ld: Option<Vec<Value>>,
+    /// The page as a browser shows it: a JPEG image as a data URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screenshot: Option<String>,
     pub metadata: Metadata,
     /// Whether a text was cut to the column's `maxChars`; left out if none was.
     #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
@@ -146,6 +154,9 @@ pub struct Metadata {
     /// Whether the content was read from the data of the page's scripts, because it shows nothing without them.
     #[serde(rename = "embedded", skip_serializing_if = "std::ops::Not::not")]
     pub is_embedded: bool,
+    /// Whether the page was read in a browser, after its scripts had run.
+    #[serde(rename = "rendered", skip_serializing_if = "std::ops::Not::not")]
+    pub is_rendered: bool,
     /// How many pages a document has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_count: Option<u32>,
@@ -160,11 +171,19 @@ pub struct Scraper {
     extractor: Extractor,
     rules: Rules,
     pages: PageCache,
+    browser: Option<Browser>,
 }
 
 impl Scraper {
     pub fn new(client: Client, extractor: Extractor) -> Self {
-        Self { client, extractor, rules: Rules::default(), pages: PageCache::default() }
+        Self { client, extractor, rules: Rules::default(), pages: PageCache::default(), browser: None }
+    }
+
+    /// Reads pages that need it in this browser.
+    #[must_use]
+    pub fn with_browser(mut self, browser: Option<Browser>) -> Self {
+        self.browser = browser;
+        self
     }
 
     /// Fetches a page and reads it.
@@ -183,19 +202,16 @@ impl Scraper {
             return Err(refusal(&response));
         }
         let content_type = response.header("content-type").unwrap_or_default().to_owned();
-        let job = Job {
+        let mut job = Job {
             kind: kind(&content_type, &response.body)?,
             url: without_password(response.url.clone()),
             content_type,
             only_main_content: target.only_main_content,
             wanted: target.wanted.clone(),
         };
-        let mut page = self.extractor.read(&job, &response.body).await?;
-        if let Some(problem) = page.problem {
-            return Err(unread(problem, &page.about));
-        }
-        page.is_truncated |= is_cut(target) && response.body.len() >= bytes_max(target);
-        Ok(scraped(&response, job, page, source_url))
+        let mut read = self.read(target, &response, &mut job, gate).await?;
+        read.page.is_truncated |= is_cut(target) && response.body.len() >= bytes_max(target);
+        Ok(scraped(&response, job, read, source_url))
     }
 
     /// Fetches a page, or takes it as it was if its site says that it is the same.
@@ -244,7 +260,8 @@ fn is_cut(target: &Target) -> bool {
     target.wanted.chars_max.is_some()
 }
 
-fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -> Scraped {
+fn scraped(response: &Response, job: Job, read: Read, source_url: Url) -> Scraped {
+    let Read { page, screenshot, is_rendered } = read;
     let frames::Page {
         title,
         description,
@@ -275,6 +292,7 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
         images,
         contacts,
         json_ld,
+        screenshot: screenshot.map(|image| format!("data:image/jpeg;base64,{image}")),
         is_truncated,
         metadata: Metadata {
             title,
@@ -285,6 +303,7 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
             status_code: response.status,
             content_type: Some(job.content_type).filter(|text| !text.is_empty()),
             is_embedded,
+            is_rendered,
             page_count,
             about,
         },
@@ -306,7 +325,7 @@ fn unread(problem: Problem, about: &About) -> Failure {
 fn needs_browser(about: &About) -> Failure {
     let feed = about.feeds.first().map(|feed| format!(" The site has a feed, which can be read: {feed}"));
     let words = "The page shows its content only in a browser with JavaScript, which does not run here. Use another page \
-         of the site, or its API with an HTTP API column.";
+         of the site, or its API with an HTTP API column. An operator can name a browser with --browser.";
     Failure::new(FailureKind::NeedsBrowser, [words, &feed.unwrap_or_default()].concat())
 }
 

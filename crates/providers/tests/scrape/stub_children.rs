@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::Tenant;
+use rowmill_model::column::RenderMode;
 use rowmill_providers::scrape::{Extractor, Program, Scraped, Scraper, Target, Wanted, child};
 use rowmill_providers::{Failure, FailureKind};
 
@@ -62,6 +63,7 @@ pub(crate) fn target(server: &Server, path: &str) -> Target {
         wanted: Wanted::default(),
         only_main_content: true,
         respect_robots: false,
+        render: RenderMode::Auto,
         timeout: Duration::from_secs(20),
         bytes_max: 100_000_000,
     }

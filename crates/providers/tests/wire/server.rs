@@ -99,6 +99,7 @@ impl Server {
     }
 
     /// A site whose pages are answered by their path, however often and in whatever order. Others are not there.
+    #[allow(dead_code, reason = "for the scraper's tests only")]
     pub(crate) async fn start_site(address: &str, pages: Vec<(&'static str, Answer)>) -> Self {
         let listener = TcpListener::bind((address, 0)).await.unwrap();
         let base = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();

@@ -69,6 +69,7 @@ mod proxies;
 mod quotas;
 mod rates;
 mod refusals;
+mod rendering;
 mod research;
 mod research_costs;
 mod research_time;
@@ -138,6 +139,7 @@ const ALL: &[&[Scenario]] = &[
     moving::OWN,
     upgrading::OWN,
     scraping::OWN,
+    rendering::OWN,
     writers::EMBEDDED,
     writers::OWN,
     processing::OWN,

@@ -128,7 +128,8 @@ fn a_column_says_what_it_wants_of_a_page() {
     let stored = &table.full_column(&column)["taskConfig"]["webScraper"];
     assert!(stored.get("maxChars").is_none() && stored.get("selectors").is_none(), "{stored}");
     for (field, wrong) in [
-        ("formats", json!(["screenshot"])),
+        ("formats", json!(["pixels"])),
+        ("render", json!("sometimes")),
         ("maxChars", json!(0)),
         ("selectors", json!({ "include": [""] })),
         ("selectors", json!({ "only": ["p"] })),

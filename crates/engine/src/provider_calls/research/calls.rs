@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rowmill_model::column::{Research, ScrapeFormat, WebScraper};
+use rowmill_model::column::{RenderMode, Research, ScrapeFormat, WebScraper};
 use rowmill_providers::llm::{ToolCall, ToolResult};
 use rowmill_providers::scrape::{Scraped, Target};
 use rowmill_providers::search::Query;
@@ -194,6 +194,7 @@ fn scraper() -> WebScraper {
         timeout_seconds: PAGE_TIMEOUT_SECONDS,
         max_chars: Some(PAGE_CHARS_MAX),
         selectors: None,
+        render: RenderMode::Auto,
     }
 }
 
