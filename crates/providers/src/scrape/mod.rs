@@ -11,10 +11,12 @@ mod charset;
 pub mod child;
 mod completion;
 mod contacts;
+mod crawled;
 mod embedded;
 mod extractor;
 mod feed;
 mod frames;
+mod frontier;
 mod head;
 mod html;
 mod html_limits;
@@ -36,6 +38,9 @@ mod robots;
 mod scripts;
 mod selectors;
 mod shell;
+mod site;
+mod sitemap;
+mod url_pattern;
 mod usage;
 
 use std::time::Duration;
@@ -48,13 +53,16 @@ use url::Url;
 
 pub use about::About;
 pub use contacts::Contacts;
+pub use crawled::{Crawled, CrawledPage, StoppedBy};
 pub use extractor::{Extractor, Program};
 pub use feed::Item;
 pub use frames::Wanted;
 use frames::{Job, Kind, Problem};
+pub use frontier::{Arrival, Frontier, Visit};
 pub use images::Image;
 use page_cache::PageCache;
 use robots::Rules;
+pub use site::{SiteRules, Sitemap, site_name};
 
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
@@ -129,6 +137,16 @@ pub struct Scraped {
     /// Whether a text was cut to the column's `maxChars`; left out if none was.
     #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
     pub is_truncated: bool,
+}
+
+impl Scraped {
+    /// Whether the page wants its links followed (`<meta name=robots>`).
+    pub fn may_be_followed(&self) -> bool {
+        let mut meta = self.metadata.about.meta.iter();
+        let words = meta.find(|(name, _)| name.eq_ignore_ascii_case("robots")).map(|(_, words)| words);
+        let mut words = words.into_iter().flat_map(|words| words.split(',')).map(str::trim);
+        !words.any(|word| word.eq_ignore_ascii_case("nofollow") || word.eq_ignore_ascii_case("none"))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -261,6 +279,7 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
         is_embedded,
         items,
         length: page_count,
+        sitemaps: _,
         problem: _,
     } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));

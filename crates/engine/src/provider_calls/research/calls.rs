@@ -194,6 +194,7 @@ fn scraper() -> WebScraper {
         timeout_seconds: PAGE_TIMEOUT_SECONDS,
         max_chars: Some(PAGE_CHARS_MAX),
         selectors: None,
+        crawl: None,
     }
 }
 
