@@ -7,8 +7,9 @@ use url::Url;
 
 use super::contacts::Contacts;
 use super::feed::Item;
+use super::frames::Wanted;
 use super::images::Image;
-use super::{Scraped, Wanted};
+use super::scraped::Scraped;
 
 /// What the value has besides its pages.
 const FRAME_BYTES: usize = 4 * 1024;
@@ -105,16 +106,15 @@ impl Crawled {
     /// Adds a page. One that does not fit is listed without its content, and is the last.
     pub fn push(&mut self, page: CrawledPage) {
         self.is_truncated |= page.is_truncated;
-        let page = match self.take_bytes(&page) {
-            true => page,
-            false => {
-                self.stop(StoppedBy::Size);
-                let bare = CrawledPage { content: Content::default(), is_truncated: true, ..page };
-                if !self.take_bytes(&bare) {
-                    return;
-                }
-                bare
+        let page = if self.take_bytes(&page) {
+            page
+        } else {
+            self.stop(StoppedBy::Size);
+            let bare = CrawledPage { content: Content::default(), is_truncated: true, ..page };
+            if !self.take_bytes(&bare) {
+                return;
             }
+            bare
         };
         self.pages.push(page);
     }

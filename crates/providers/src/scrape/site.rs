@@ -1,52 +1,22 @@
-//! What a site says about reading it as a whole: its delay, its sitemaps.
+//! Reads what a site says about itself as a whole.
 
-use std::time::Duration;
-
-use url::Url;
-
-use super::frames::{Job, Kind};
-use super::url_pattern::{host, without_www};
-use super::{Scraper, Target, Wanted, address};
+use super::frames::{Job, Kind, Wanted};
+use super::site_rules::{SiteRules, Sitemap};
+use super::{Scraper, Target, address};
 use crate::failure::Failure;
 use crate::gate::Gate;
-
-/// What robots.txt says besides which pages may be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SiteRules {
-    /// The time that shall be between two calls (`Crawl-delay`).
-    pub delay: Option<Duration>,
-    /// At most [`SITEMAPS_MAX`].
-    pub sitemaps: Vec<Url>,
-}
-
-/// Sitemaps that are looked at.
-const SITEMAPS_MAX: usize = 10;
-
-/// What a sitemap names.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sitemap {
-    pub pages: Vec<String>,
-    /// Other sitemaps, if it is an index.
-    pub sitemaps: Vec<String>,
-}
-
-/// The site of a page, with or without `www.`, however its address is written.
-pub fn site_name(address: &str) -> Option<String> {
-    let url = address::parse(address).ok()?;
-    Some(without_www(&host(&url)).to_owned())
-}
 
 impl Scraper {
     /// The rules of a page's site if they are known, and need not be asked for.
     pub fn known_rules(&self, url: &str) -> Option<SiteRules> {
         let url = address::parse(url).ok()?;
-        self.rules.known(&url, self.client.clock().now()).map(|robots| site_rules(&robots))
+        self.rules.known(&url, self.client.clock().now()).map(|robots| SiteRules::of(&robots))
     }
 
     /// The rules of a page's site. They are asked for once.
     pub async fn site_rules(&self, url: &str, gate: &dyn Gate) -> Result<SiteRules, Failure> {
         let robots = self.rules.robots(&self.client, &address::parse(url)?, gate).await?;
-        Ok(robots.map(|robots| site_rules(&robots)).unwrap_or_default())
+        Ok(robots.map(|robots| SiteRules::of(&robots)).unwrap_or_default())
     }
 
     /// Reads a sitemap. The target's page is the sitemap.
@@ -71,12 +41,5 @@ impl Scraper {
         };
         let page = self.extractor.read(&job, &response.body).await?;
         Ok(Sitemap { pages: page.links, sitemaps: page.sitemaps })
-    }
-}
-
-fn site_rules(robots: &robotxt::Robots) -> SiteRules {
-    SiteRules {
-        delay: robots.crawl_delay().filter(|delay| !delay.is_zero()),
-        sitemaps: robots.sitemaps().iter().take(SITEMAPS_MAX).cloned().collect(),
     }
 }

@@ -95,8 +95,8 @@ fn read_xml(text: &str, base: &Url, page: &mut Page) {
                 }
                 continue;
             }
-            Event::Text(text) => text.to_string(),
-            Event::CData(text) => text.to_string(),
+            Event::Text(text) => (*text).to_owned(),
+            Event::CData(text) => (*text).to_owned(),
             Event::GeneralRef(entity) => match &*entity {
                 "amp" => "&".to_owned(),
                 "apos" => "'".to_owned(),

@@ -20,6 +20,7 @@ mod connections;
 mod corrections;
 mod costs;
 mod crashes;
+mod crawling;
 mod credentials;
 mod cursors;
 mod damage;
@@ -104,6 +105,7 @@ use crate::harness::Scenario;
 const ALL: &[&[Scenario]] = &[
     nodes::NODES,
     shared_rates::NODES,
+    crawling::NODES,
     runs::NODES,
     import_jobs::NODES,
     stale::NODES,
@@ -138,6 +140,7 @@ const ALL: &[&[Scenario]] = &[
     moving::OWN,
     upgrading::OWN,
     scraping::OWN,
+    crawling::OWN,
     writers::EMBEDDED,
     writers::OWN,
     processing::OWN,
