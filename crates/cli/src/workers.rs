@@ -150,8 +150,12 @@ pub(crate) fn provider_calls(
     // Calls at once are bounded by the cells that run at once.
     let kept_answers =
         AnswerLimits { count: limits.kept_answers_max.into(), bytes: limits.kept_answers_bytes_max.into() };
-    let config =
-        ProviderCallsConfig { at_once_max: usize::MAX, kept_answers, ..ProviderCallsConfig::default() };
+    let config = ProviderCallsConfig {
+        at_once_max: usize::MAX,
+        kept_answers,
+        value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
+        ..ProviderCallsConfig::default()
+    };
     let credentials = Arc::new(CredentialCache { app, entries: Mutex::default() });
     let call_limits = store
         .shared_rates()

@@ -12,7 +12,7 @@ use crate::format::Format;
 use crate::ids::ColumnId;
 use crate::record::Slot;
 pub use crate::research::Research;
-pub use crate::web_scraper::{RenderMode, ScrapeFormat, ScrapeSelectors, WebScraper};
+pub use crate::web_scraper::{Crawl, RenderMode, ScrapeFormat, ScrapeSelectors, WebScraper};
 
 /// The type of a column: what fills its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

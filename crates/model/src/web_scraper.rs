@@ -31,6 +31,9 @@ pub struct WebScraper {
     /// Whether the page is read in a browser, after its scripts have run. It needs a server with a browser.
     #[serde(default, skip_serializing_if = "RenderMode::is_auto")]
     pub render: RenderMode,
+    /// Reads more pages of the site, beginning at `url`. The value is then `{url, pages}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crawl: Option<Crawl>,
 }
 
 /// When a page is read in a browser.
@@ -65,6 +68,41 @@ pub struct ScrapeSelectors {
     pub exclude: Vec<String>,
 }
 
+/// Which pages of a site are read, and how many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Crawl {
+    /// Read only pages that match one of these, such as `/blog/*`. `*` stands for any characters. Patterns that begin
+    /// with `https://` name pages of other hosts. Empty: all pages of the start page's host.
+    #[serde(default)]
+    #[schemars(length(max = 20), inner(length(min = 1, max = 200), regex(pattern = "^(/|\\*|https?://)")))]
+    pub include: Vec<String>,
+    /// Leave out pages that match one of these.
+    #[serde(default)]
+    #[schemars(length(max = 20), inner(length(min = 1, max = 200), regex(pattern = "^(/|\\*|https?://)")))]
+    pub exclude: Vec<String>,
+    /// How many links lead from the start page to a page, at most.
+    #[serde(default = "max_depth_default")]
+    #[schemars(range(max = Self::DEPTH_MAX))]
+    pub max_depth: u32,
+    #[serde(default = "max_pages_default")]
+    #[schemars(range(min = 1, max = Self::PAGES_MAX))]
+    pub max_pages: u32,
+    /// Looks for pages in the site's sitemaps, too.
+    #[serde(default = "yes")]
+    pub sitemap: bool,
+    /// For all pages together. The value has the pages that were read by then.
+    #[serde(default = "crawl_seconds_default")]
+    #[schemars(range(min = 1, max = Self::SECONDS_MAX))]
+    pub timeout_seconds: u32,
+}
+
+impl Crawl {
+    pub const DEPTH_MAX: u32 = 10;
+    pub const PAGES_MAX: u32 = 50;
+    pub const SECONDS_MAX: u32 = 600;
+}
+
 /// A part of a scraped page's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -94,4 +132,16 @@ fn yes() -> bool {
 
 fn timeout_seconds_default() -> u32 {
     30
+}
+
+fn max_depth_default() -> u32 {
+    2
+}
+
+fn max_pages_default() -> u32 {
+    10
+}
+
+fn crawl_seconds_default() -> u32 {
+    300
 }

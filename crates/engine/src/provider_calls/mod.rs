@@ -15,6 +15,7 @@ mod attachments;
 mod batches;
 mod call_forecast;
 mod conversation;
+mod crawl;
 mod credential_calls;
 mod dialects;
 mod fill;
@@ -91,6 +92,8 @@ pub struct ProviderCallsConfig {
     pub finder_wait_max: Duration,
     /// The longest answer to an HTTP request.
     pub response_bytes_max: usize,
+    /// The longest value a cell can have.
+    pub value_bytes_max: usize,
     /// Calls at the same time with one credential, or to one host.
     pub at_once_max: usize,
     /// How long a cell waits for its turn before it is put back.
@@ -108,6 +111,7 @@ impl Default for ProviderCallsConfig {
             ai_deadline: Duration::from_mins(2),
             finder_wait_max: Duration::from_mins(2),
             response_bytes_max: 4 * 1024 * 1024,
+            value_bytes_max: 1024 * 1024,
             at_once_max: 128,
             wait_max: Duration::from_secs(2),
             cache_entries_max: 10_000,
@@ -126,7 +130,7 @@ impl CellRunner for ProviderCalls {
             ColumnType::Ai => self.ai_limits(column, &credentials),
             ColumnType::Api => self.api_limits(project.team, column),
             ColumnType::Task => match self.finder_limits(column, &credentials) {
-                Ok(limits) => limits,
+                Ok(limits) => [limits, Self::crawl_limits(project.team, column)].concat(),
                 Err(closed) => return closed,
             },
             ColumnType::Manual | ColumnType::Reference => Vec::new(),

@@ -1,11 +1,13 @@
 //! Columns that hold web pages.
 
-use rowmill_model::cell::Meta;
-use rowmill_model::column::{TaskConfig, WebScraper};
-use rowmill_providers::scrape::{Scraped, Target};
-use rowmill_providers::{Failure, FailureKind};
+use std::time::Duration;
 
-use super::api::host;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::{RateLimit, TaskConfig, WebScraper};
+use rowmill_providers::scrape::{Scraped, Sitemap, Target, site_name};
+use rowmill_providers::{Failure, FailureKind};
+use serde::Serialize;
+
 use super::fill::Fill;
 use super::waterfall::RequestGate;
 use super::{ProviderCalls, column_limit, invalid, millis_since, team_part};
@@ -13,9 +15,14 @@ use crate::call_limits::CallLimit;
 use crate::cell_runner::{CallOutcome, Cell};
 use crate::digest::Digest;
 
-const PROVIDER: &str = "web-scraper";
+pub(super) const PROVIDER: &str = "web-scraper";
 /// Pages that are fetched from one site at the same time: more would be rude.
 const PAGES_AT_ONCE: usize = 8;
+/// The time between two pages is so much longer than a site asks for, because a call that was granted reaches the site
+/// a little later, and not always by the same time.
+const DELAY_MARGIN: Duration = Duration::from_millis(500);
+/// The longest time between two pages that a site can ask for.
+const DELAY_MAX: Duration = Duration::from_hours(1);
 
 impl ProviderCalls {
     pub(super) async fn read_page(&self, cell: &Cell) -> Result<CallOutcome, CallOutcome> {
@@ -23,9 +30,17 @@ impl ProviderCalls {
         let config =
             config.ok_or_else(|| invalid("The column has no URL. Add one in the column settings."))?;
         let target = Target::new(Fill::new(cell, None)?.address(&config.url), config);
-        let parts = [team_part(cell.project.team), PROVIDER.to_owned(), format!("{target:?}")];
+        let crawl = config.crawl.as_ref();
+        let mut parts = vec![team_part(cell.project.team), PROVIDER.to_owned(), format!("{target:?}")];
+        parts.extend(crawl.map(|crawl| format!("{crawl:?}")));
         let key = Digest::of(parts.iter().map(String::as_str));
-        let make = async { self.fetch_page(cell, &target).await.unwrap_or_else(|outcome| outcome) };
+        let make = async {
+            let made = match crawl {
+                Some(crawl) => Box::pin(self.read_site(cell, &target, crawl)).await,
+                None => self.fetch_page(cell, &target).await,
+            };
+            made.unwrap_or_else(|outcome| outcome)
+        };
         Ok(self.reused(cell, key, true, make).await)
     }
 
@@ -42,18 +57,60 @@ impl ProviderCalls {
 
     /// Reads a page, within the limits of its site and of the column.
     pub(super) async fn scrape_site(&self, cell: &Cell, target: &Target) -> Result<Scraped, CallOutcome> {
-        let site = host(&target.url).unwrap_or_else(|| target.url.clone());
-        let limit = CallLimit {
+        let (gate, limits) = self.site_limits(cell, target).await?;
+        let page = Box::pin(self.scraper.scrape(target, &gate));
+        self.attempt(cell, &limits, PROVIDER, page).await
+    }
+
+    /// Reads a sitemap, within the same limits.
+    pub(super) async fn read_sitemap(&self, cell: &Cell, target: &Target) -> Result<Sitemap, CallOutcome> {
+        let (gate, limits) = self.site_limits(cell, target).await?;
+        let sitemap = Box::pin(self.scraper.sitemap(target, &gate));
+        self.attempt(cell, &limits, PROVIDER, sitemap).await
+    }
+
+    /// The limits of a page's site: how many pages at once, and the time between them that its robots.txt asks for.
+    async fn site_limits<'a>(
+        &'a self,
+        cell: &'a Cell,
+        target: &Target,
+    ) -> Result<(RequestGate<'a>, Vec<CallLimit>), CallOutcome> {
+        let site = site_name(&target.url).unwrap_or_else(|| target.url.clone());
+        let mut limits = vec![CallLimit {
             provider: PROVIDER,
             key: Digest::of(["site", &team_part(cell.project.team), &site]),
             rates: Vec::new(),
             at_once_max: PAGES_AT_ONCE,
             has_circuit_breaker: true,
-        };
-        let limits = column_limit(&cell.project, &cell.column).into_iter().collect();
-        let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
-        let page = Box::pin(self.scraper.scrape(target, &request_gate));
-        self.attempt(cell, &[limit], PROVIDER, page).await
+        }];
+        let of_column = column_limit(&cell.project, &cell.column).into_iter().collect();
+        let gate =
+            RequestGate { call_limits: &self.call_limits, limits: of_column, clock: self.clock(), cell };
+        if target.respect_robots {
+            let rules = match self.scraper.known_rules(&target.url) {
+                Some(rules) => rules,
+                None => {
+                    let rules = Box::pin(self.scraper.site_rules(&target.url, &gate));
+                    self.attempt(cell, &limits, PROVIDER, rules).await?
+                }
+            };
+            limits.extend(rules.delay.map(|delay| delay_limit(&site, delay)));
+        }
+        Ok((gate, limits))
+    }
+}
+
+/// Keeps two pages of a site apart, whichever teams they are for, over all nodes.
+fn delay_limit(site: &str, delay: Duration) -> CallLimit {
+    let tenths = (delay.min(DELAY_MAX) + DELAY_MARGIN).as_millis().div_ceil(100);
+    let tenths = u32::try_from(tenths).unwrap_or(u32::MAX);
+    CallLimit {
+        provider: PROVIDER,
+        key: Digest::of(["delay", site, &tenths.to_string()]),
+        // Evenly spaced: ten in ten times the delay.
+        rates: vec![RateLimit { requests: 10, per_seconds: tenths }],
+        at_once_max: usize::MAX,
+        has_circuit_breaker: false,
     }
 }
 
@@ -61,7 +118,7 @@ pub(super) fn scraper(task: Option<&TaskConfig>) -> Option<&WebScraper> {
     task.filter(|task| task.task_type == TaskConfig::WEB_SCRAPER)?.web_scraper.as_ref()
 }
 
-fn json_of(page: &Scraped) -> Result<String, Failure> {
+pub(super) fn json_of(page: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(page)
         .map_err(|_| Failure::new(FailureKind::InvalidOutput, "The page could not be converted to JSON."))
 }

@@ -139,6 +139,7 @@ mod tests {
             ("/taskConfig/waterfallEmail/inputMapping/domain", json!(""), true),
             ("/taskConfig/webScraper", json!({"maxChars": 9}), true),
             ("/taskConfig/webScraper", json!({"selectors": {"exclude": ["nav"]}}), true),
+            ("/taskConfig/webScraper", json!({"crawl": {"maxPages": 9}}), true),
             ("/runCondition", json!([{"columnId": "_trigger", "operator": "isNotEmpty"}]), true),
             ("/dataShape", json!("json"), true),
             ("/header", json!("Walk"), false),

@@ -45,6 +45,12 @@ fn wrong(words: &str) -> Failure {
     Failure::new(FailureKind::InvalidInput, words)
 }
 
+pub(super) fn without_password(mut url: Url) -> Url {
+    // Only an address without a host refuses, and such a one was not fetched.
+    _ = url.set_password(None);
+    url
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,6 +43,8 @@ pub(super) enum Kind {
     /// Kept as it is, unless it is a feed.
     Text,
     Pdf,
+    /// Addresses alone are read.
+    Sitemap,
 }
 
 /// What is wanted of a page. Its Markdown and its links always are.
@@ -83,6 +85,8 @@ pub(super) struct Page {
     pub(super) is_embedded: bool,
     /// What a feed lists.
     pub(super) items: Vec<Item>,
+    /// What an index of sitemaps names.
+    pub(super) sitemaps: Vec<String>,
     /// The pages of a document.
     pub(super) length: Option<u32>,
     /// Why there is nothing to read.

@@ -11,15 +11,16 @@ mod charset;
 pub mod child;
 mod completion;
 mod contacts;
+mod crawled;
 mod embedded;
 mod extractor;
 mod feed;
 mod frames;
+mod frontier;
 mod head;
 mod html;
 mod html_limits;
 mod images;
-mod in_browser;
 mod json_ld;
 mod kept_nodes;
 mod links;
@@ -33,30 +34,39 @@ mod page_cache;
 mod pdf;
 mod plain_text;
 mod prose;
+mod reader;
 mod robots;
+mod scraped;
 mod scripts;
 mod selectors;
 mod shell;
+mod site;
+mod site_rules;
+mod sitemap;
+mod url_pattern;
 mod usage;
 
 use std::time::Duration;
 
 use reqwest::Method;
 use rowmill_model::column::{RenderMode, WebScraper};
-use serde::Serialize;
-use serde_json::Value;
 use url::Url;
 
 pub use about::About;
+use address::without_password;
 pub use contacts::Contacts;
+pub use crawled::{Crawled, CrawledPage, StoppedBy};
 pub use extractor::{Extractor, Program};
 pub use feed::Item;
 pub use frames::Wanted;
-use frames::{Job, Kind, Problem};
+use frames::{Job, Kind};
+pub use frontier::{Arrival, Frontier, Visit};
 pub use images::Image;
-use in_browser::Read;
 use page_cache::PageCache;
+use reader::{Read, Reader};
 use robots::Rules;
+pub use scraped::{Metadata, Scraped};
+pub use site_rules::{SiteRules, Sitemap, site_name};
 
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
@@ -110,60 +120,6 @@ fn wanted(config: &WebScraper) -> Wanted {
     }
 }
 
-/// A page as a cell holds it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Scraped {
-    /// Where the page was found, after redirects.
-    pub url: String,
-    pub markdown: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub html: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    pub links: Vec<String>,
-    /// What a feed lists; left out for anything else.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<Item>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contacts: Option<Contacts>,
-    #[serde(rename = "jsonld", skip_serializing_if = "Option::is_none")]
-    pub json_ld: Option<Vec<Value>>,
-    /// The page as a browser shows it: a JPEG image as a data URL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub screenshot: Option<String>,
-    pub metadata: Metadata,
-    /// Whether a text was cut to the column's `maxChars`; left out if none was.
-    #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
-    pub is_truncated: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Metadata {
-    pub title: Option<String>,
-    pub description: Option<String>,
-    pub language: Option<String>,
-    /// Where the page was looked for.
-    #[serde(rename = "sourceURL")]
-    pub source_url: String,
-    pub url: String,
-    pub status_code: u16,
-    pub content_type: Option<String>,
-    /// Whether the content was read from the data of the page's scripts, because it shows nothing without them.
-    #[serde(rename = "embedded", skip_serializing_if = "std::ops::Not::not")]
-    pub is_embedded: bool,
-    /// Whether the page was read in a browser, after its scripts had run.
-    #[serde(rename = "rendered", skip_serializing_if = "std::ops::Not::not")]
-    pub is_rendered: bool,
-    /// How many pages a document has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub page_count: Option<u32>,
-    #[serde(flatten)]
-    pub about: About,
-}
-
 /// Reads pages. It remembers the robots.txt of the sites it visits, and pages that may be the same the next time.
 #[derive(Debug)]
 pub struct Scraper {
@@ -209,7 +165,13 @@ impl Scraper {
             only_main_content: target.only_main_content,
             wanted: target.wanted.clone(),
         };
-        let mut read = self.read(target, &response, &mut job, gate).await?;
+        let reader =
+            Reader { client: &self.client, extractor: &self.extractor, browser: self.browser.as_ref() };
+        let mut read = reader.read(target.render, &response, &mut job).await?;
+        // Scripts may have led elsewhere, too.
+        if target.respect_robots && read.is_rendered {
+            self.rules.check(&self.client, &job.url, gate).await?;
+        }
         read.page.is_truncated |= is_cut(target) && response.body.len() >= bytes_max(target);
         Ok(scraped(&response, job, read, source_url))
     }
@@ -278,6 +240,7 @@ fn scraped(response: &Response, job: Job, read: Read, source_url: Url) -> Scrape
         is_embedded,
         items,
         length: page_count,
+        sitemaps: _,
         problem: _,
     } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));
@@ -308,25 +271,6 @@ fn scraped(response: &Response, job: Job, read: Read, source_url: Url) -> Scrape
             about,
         },
     }
-}
-
-/// A page or a document that came, and has nothing to read.
-fn unread(problem: Problem, about: &About) -> Failure {
-    let words = match problem {
-        Problem::NeedsBrowser => return needs_browser(about),
-        Problem::BrokenPdf => "The PDF document is broken.",
-        Problem::LockedPdf => "The PDF document is protected by a password.",
-        Problem::PdfWithoutText => "The PDF document has no text: its pages are pictures.",
-    };
-    Failure::new(FailureKind::InvalidOutput, words)
-}
-
-/// A page that is made by its scripts, which do not run here.
-fn needs_browser(about: &About) -> Failure {
-    let feed = about.feeds.first().map(|feed| format!(" The site has a feed, which can be read: {feed}"));
-    let words = "The page shows its content only in a browser with JavaScript, which does not run here. Use another page \
-         of the site, or its API with an HTTP API column. An operator can name a browser with --browser.";
-    Failure::new(FailureKind::NeedsBrowser, [words, &feed.unwrap_or_default()].concat())
 }
 
 /// A page that is not there, or not for everybody. No key would help, and the words say so.
@@ -382,12 +326,6 @@ fn unreadable(content_type: &str) -> Failure {
     let shown: String = content_type.chars().take(100).collect();
     let words = format!("{WHO} has the type {shown}; only HTML, text, feeds and PDF can be read.");
     Failure::new(FailureKind::InvalidOutput, words)
-}
-
-fn without_password(mut url: Url) -> Url {
-    // Only an address without a host refuses, and such a one was not fetched.
-    _ = url.set_password(None);
-    url
 }
 
 #[cfg(test)]

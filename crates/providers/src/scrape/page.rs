@@ -13,7 +13,7 @@ use super::kept_nodes::KeptNodes;
 use super::main_content::{self, MainContent};
 use super::{
     about, contacts, embedded, head, html, images, json_ld, links, markdown, noscript, pdf, plain_text,
-    selectors, shell,
+    selectors, shell, sitemap,
 };
 
 /// Reads a page as the job says.
@@ -23,6 +23,7 @@ pub(super) fn read(job: &Job, body: &[u8]) -> Page {
         Kind::Text => of_text(job, &text()),
         Kind::Html => of_html(job, &text()),
         Kind::Pdf => of_pdf(job, body),
+        Kind::Sitemap => sitemap::read(job, body),
     };
     if let Some(chars_max) = job.wanted.chars_max {
         let texts = [Some(&mut page.markdown), page.text.as_mut(), page.html.as_mut()];

@@ -30,14 +30,34 @@ type Origin = tokio::sync::Mutex<Option<(Arc<Robots>, Timestamp)>>;
 impl Rules {
     /// Fails if the site does not want this page read, or cannot be asked.
     pub(super) async fn check(&self, client: &Client, url: &Url, gate: &dyn Gate) -> Result<(), Failure> {
-        let Ok(robots_url) = robotxt::robots_url(url) else { return Ok(()) };
-        let robots = self.of(client, robots_url, gate).await?;
-        if robots.is_url_allowed(url) {
+        let robots = self.robots(client, url, gate).await?;
+        if robots.is_none_or(|robots| robots.is_url_allowed(url)) {
             return Ok(());
         }
         let words =
             "The site's robots.txt disallows this page. Set `respectRobots` to false to read it anyway.";
         Err(Failure::new(FailureKind::Blocked, words))
+    }
+
+    /// The rules of a page's site, if it can have any.
+    pub(super) async fn robots(
+        &self,
+        client: &Client,
+        url: &Url,
+        gate: &dyn Gate,
+    ) -> Result<Option<Arc<Robots>>, Failure> {
+        match robotxt::robots_url(url) {
+            Ok(robots_url) => self.of(client, robots_url, gate).await.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The rules of a page's site, if nobody needs to be asked.
+    pub(super) fn known(&self, url: &Url, now: Timestamp) -> Option<Arc<Robots>> {
+        let robots_url = robotxt::robots_url(url).ok()?;
+        let origin = Arc::clone(self.0.lock().get(robots_url.as_str())?);
+        let kept = origin.try_lock().ok()?;
+        kept.as_ref().filter(|(_, until)| *until > now).map(|(robots, _)| Arc::clone(robots))
     }
 
     async fn of(&self, client: &Client, robots_url: Url, gate: &dyn Gate) -> Result<Arc<Robots>, Failure> {

@@ -1,6 +1,7 @@
 import { Checkbox, Group, NumberInput, Stack, Switch, TagsInput } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
+import { CrawlFields } from './CrawlFields';
 import type { SectionProps } from './sectionProps';
 
 /** Settings of a web scraper column. */
@@ -38,14 +39,16 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         </Group>
       </Checkbox.Group>
       <ContentFields scraper={scraper} errors={errors} change={change} />
+      <CrawlFields crawl={scraper.crawl} errors={errors} onChange={(crawl) => change({ crawl })} />
       <Switch
         label="Respect robots.txt"
-        description="Skip pages that disallow bots."
+        description="Skip pages that disallow bots, and keep to the delay that the site asks for."
         checked={scraper.respectRobots}
         onChange={(event) => change({ respectRobots: event.currentTarget.checked })}
       />
       <NumberInput
         label="Timeout"
+        description="For one page."
         suffix=" seconds"
         min={1}
         max={300}

@@ -20,6 +20,7 @@ mod connections;
 mod corrections;
 mod costs;
 mod crashes;
+mod crawling;
 mod credentials;
 mod cursors;
 mod damage;
@@ -105,6 +106,7 @@ use crate::harness::Scenario;
 const ALL: &[&[Scenario]] = &[
     nodes::NODES,
     shared_rates::NODES,
+    crawling::NODES,
     runs::NODES,
     import_jobs::NODES,
     stale::NODES,
@@ -140,6 +142,7 @@ const ALL: &[&[Scenario]] = &[
     upgrading::OWN,
     scraping::OWN,
     rendering::OWN,
+    crawling::OWN,
     writers::EMBEDDED,
     writers::OWN,
     processing::OWN,

@@ -54,7 +54,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    fn start(variables: &[(&str, &str)]) -> Self {
+    pub(super) fn start(variables: &[(&str, &str)]) -> Self {
         Self::start_in(DataDir::new(), variables)
     }
 

@@ -195,6 +195,7 @@ fn scraper() -> WebScraper {
         max_chars: Some(PAGE_CHARS_MAX),
         selectors: None,
         render: RenderMode::Auto,
+        crawl: None,
     }
 }
 
