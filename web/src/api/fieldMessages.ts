@@ -47,6 +47,7 @@ const LABELS: [RegExp, string][] = [
   [/webScraper\.crawl\.exclude/, 'Without these pages'],
   [/webScraper\.crawl\.maxPages$/, 'Maximum pages'],
   [/webScraper\.crawl/, 'More pages of the site'],
+  [/webScraper\.render$/, 'Browser'],
   [/webScraper\.(onlyMainContent|respectRobots)$/, 'Page options'],
   [/^taskConfig\.(webScraper|waterfallEmail)$/, 'Settings for another task'],
   [/waterfallEmail\.inputMapping/, 'Search inputs'],

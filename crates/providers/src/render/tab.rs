@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use super::devtools::{DevTools, Message};
+use super::page::{Limits, Rendered, Source};
 use super::request_policy::{Paused, RequestPolicy, Verdict, headers_for_browser};
-use super::{Limits, Rendered, Source};
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Client, Request, Response};
 

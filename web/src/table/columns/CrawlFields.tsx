@@ -1,5 +1,5 @@
 import { Group, NumberInput, Stack, Switch, TagsInput } from '@mantine/core';
-import type { components } from '../../api/schema';
+import type { components } from '../../../generated/schema';
 import type { useFieldErrors } from '../../ui/fieldErrors';
 
 type Crawl = components['schemas']['Crawl'];

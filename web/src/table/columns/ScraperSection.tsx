@@ -1,4 +1,4 @@
-import { Checkbox, Group, NumberInput, Stack, Switch, TagsInput } from '@mantine/core';
+import { Checkbox, Group, NumberInput, Select, Stack, Switch, TagsInput } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
 import { CrawlFields } from './CrawlFields';
@@ -36,9 +36,19 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
           <Checkbox value="images" label="Images" />
           <Checkbox value="contacts" label="Contacts" />
           <Checkbox value="jsonld" label="Structured data (JSON-LD)" />
+          <Checkbox value="screenshot" label="Screenshot" />
         </Group>
       </Checkbox.Group>
       <ContentFields scraper={scraper} errors={errors} change={change} />
+      <Select
+        label="Browser"
+        description="Runs the page’s JavaScript. It needs a server with a browser."
+        data={RENDER_MODES}
+        allowDeselect={false}
+        value={scraper.render ?? 'auto'}
+        error={errors['taskConfig.webScraper.render']}
+        onChange={(render) => change({ render: (render ?? 'auto') as Scraper['render'] })}
+      />
       <CrawlFields crawl={scraper.crawl} errors={errors} onChange={(crawl) => change({ crawl })} />
       <Switch
         label="Respect robots.txt"
@@ -59,6 +69,12 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
     </Stack>
   );
 }
+
+const RENDER_MODES = [
+  { value: 'auto', label: 'If the page needs it' },
+  { value: 'always', label: 'Always' },
+  { value: 'never', label: 'Never' },
+];
 
 type Scraper = NonNullable<SectionProps['draft']['scraper']>;
 
