@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, run};
 use crate::{
-    browser, clients, dist, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
+    browser, clients, dist, document, examples, mcp, peers, proxies, schemathesis, supply_chain, tidy, tools,
 };
 
 /// Read by the crash test in crates/cli/tests.
@@ -53,6 +53,11 @@ const STEPS: &[Step] = &[
     Step { name: "clients", what: "generated clients work", run: |_| clients::test() },
     Step { name: "examples", what: "the examples of the guides run", run: |_| examples::run_all() },
     Step { name: "peers", what: "AI columns against servers that others wrote", run: |_| peers::run() },
+    Step {
+        name: "proxies",
+        what: "the example configurations of nginx, Caddy and HAProxy",
+        run: |_| proxies::run(),
+    },
     Step {
         name: "mcp",
         what: "agents: the official conformance suite and the inspector",

@@ -148,7 +148,7 @@ pub(crate) fn folder() -> AnyResult<PathBuf> {
 }
 
 /// Runs `make` on an emptied folder, unless the folder was made from the same lists before.
-fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> AnyResult) -> AnyResult {
+pub(crate) fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> AnyResult) -> AnyResult {
     let mut wanted = String::new();
     for list in lists {
         wanted.push_str(&fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?);
