@@ -66,7 +66,7 @@ const STEPS: &[Step] = &[
     Step { name: "browser", what: "the web application in a real browser", run: |_| browser::test() },
     Step {
         name: "package",
-        what: "a release: its Debian package installed, upgraded and removed",
+        what: "container files, and a release: its Debian package installed, upgraded and removed",
         run: |options| dist::test(options.large),
     },
 ];

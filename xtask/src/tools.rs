@@ -27,6 +27,11 @@ pub(crate) fn python_of_clients() -> AnyResult<PathBuf> {
     venv("venv-clients", "requirements-clients.txt")
 }
 
+/// Where the linters of container files lie.
+pub(crate) fn python_of_containers() -> AnyResult<PathBuf> {
+    venv("venv-containers", "requirements-containers.txt")
+}
+
 /// A program of the databases that the bench compares with.
 pub(crate) fn python_of_bench(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-bench", "requirements-bench.txt")?.join(program))

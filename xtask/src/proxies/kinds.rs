@@ -127,3 +127,18 @@ fn around_nginx(folder: &str) -> String {
          include {folder}/nginx.conf;\n}}\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guide_shows_the_files_as_they_are() {
+        let guide = include_str!("../../../docs/proxies.md");
+        for kind in KINDS.iter().filter(|kind| kind.file.starts_with("proxies/")) {
+            let path = crate::process::root().join("packaging").join(kind.file);
+            let text = std::fs::read_to_string(path).unwrap();
+            assert!(guide.contains(&text), "docs/proxies.md shows another {}", kind.file);
+        }
+    }
+}
