@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::HOSTS;
+use super::kinds::HOSTS;
 use super::running::Running;
 use crate::debian::Debian;
 use crate::process::AnyResult;

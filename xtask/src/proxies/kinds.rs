@@ -36,6 +36,8 @@ pub(super) struct Site {
     pub(super) base: &'static str,
 }
 
+/// What the files, and so the certificates, are for.
+pub(super) const HOSTS: [&str; 2] = ["tables.example.com", "www.example.com"];
 const CERTIFICATES: &str = "/etc/ssl/rowmill";
 const SERVICE: &str = "127.0.0.1:8080";
 

@@ -11,14 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use self::client::Client;
-use self::kinds::KINDS;
+use self::kinds::{HOSTS, KINDS};
 use self::running::Running;
 use crate::debian::Debian;
 use crate::process::{AnyResult, output};
 use crate::server::{self, Server};
-
-/// What the proxies' certificates are for.
-const HOSTS: [&str; 2] = ["tables.example.com", "www.example.com"];
 
 pub(crate) fn run() -> AnyResult {
     let debian = Debian::get()?;

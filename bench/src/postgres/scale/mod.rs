@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use self::guide::{Figures, Run};
 use self::service::Service;
+pub(crate) use self::service::Setting;
 use super::cluster::connect;
 use crate::any_result::AnyResult;
 use crate::bare::Bare;
@@ -31,17 +32,6 @@ const PAGE_ROWS: usize = 100;
 /// Cells that a run has at most: what it costs a cell is plain by then.
 const RUN_CELLS_MAX: usize = 200_000;
 const RUN_TIME_MAX: Duration = Duration::from_mins(30);
-
-/// Programs of others, and where figures go.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting<'s> {
-    /// The binary that is measured.
-    pub(crate) server: &'s Path,
-    /// A folder into which Debian's packages were unpacked.
-    pub(crate) programs: &'s Path,
-    pub(crate) scratch: &'s Path,
-    pub(crate) page: Option<&'s Path>,
-}
 
 /// Grows a table to this many rows, in three steps, and measures at each.
 pub(crate) fn measure(setting: Setting<'_>, backend: &Backend, rows: usize, about: &str) -> AnyResult {
@@ -103,10 +93,7 @@ fn look(service: &Service, project: &Project, rows: usize, inserted: f64) -> Any
     let made = service.ask("POST", &format!("/v4/projects/{}/views", project.id), &view.to_string())?;
     let id = made.pointer("/view/id").and_then(Value::as_str).ok_or("the view has no id")?;
     let viewed = format!("{}?viewId={id}&page=1&pageSize={PAGE_ROWS}", project.rows_path());
-    // On one node, which reads its columns for the first time.
-    let start = Instant::now();
-    service.first().ask("GET", &viewed, "")?;
-    let view_first = milliseconds(start.elapsed());
+    let view_first = service.first_answer(&viewed)?;
     let view_again = middle_ms(service, &viewed)?;
     let url = service.database_url().to_owned();
     let bytes = runtime()?.block_on(async {
@@ -118,7 +105,7 @@ fn look(service: &Service, project: &Project, rows: usize, inserted: f64) -> Any
         rows,
         inserted_per_second: inserted,
         page_ms: [first?, middle?, end?],
-        view_first_ms: view_first,
+        view_first_ms: milliseconds(view_first),
         view_again_ms: view_again,
         database_bytes: u64::try_from(bytes)?,
         memory_bytes: service.memory()?,

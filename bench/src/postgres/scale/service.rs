@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::Setting;
 use crate::any_result::AnyResult;
 use crate::client::Connection;
 use crate::rowmill::{Rowmill, free_address};
@@ -16,8 +15,20 @@ use crate::store::{Backend, DataLocation};
 
 pub(super) const NODES: usize = 3;
 const READY_TIME_MAX: Duration = Duration::from_secs(20);
+const ANSWER_TIME_MAX: Duration = Duration::from_mins(10);
 /// Enough for all connections of all nodes: the pooler of Debian 12 is too old to share them between transactions.
 const POOL: usize = 100;
+
+/// Programs of others, and where figures go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting<'s> {
+    /// The binary that is measured.
+    pub(crate) server: &'s Path,
+    /// A folder into which Debian's packages were unpacked.
+    pub(crate) programs: &'s Path,
+    pub(crate) scratch: &'s Path,
+    pub(crate) page: Option<&'s Path>,
+}
 
 #[derive(Debug)]
 pub(super) struct Service {
@@ -66,6 +77,23 @@ impl Service {
         let mut connection = Connection::open(self.address)?;
         let answer = connection.exchange(&self.first().request(method, path, body));
         Ok(serde_json::from_slice(answer.map_err(|error| format!("{method} {path}: {error}"))?)?)
+    }
+
+    /// Until every node has read what it needs for this path; the longest of them. A node may say that it takes too long, and
+    /// goes on reading.
+    pub(super) fn first_answer(&self, path: &str) -> AnyResult<Duration> {
+        let mut longest = Duration::ZERO;
+        for node in &self.nodes {
+            let start = Instant::now();
+            while let Err(error) = node.ask("GET", path, "") {
+                if start.elapsed() > ANSWER_TIME_MAX {
+                    return Err(error);
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            longest = longest.max(start.elapsed());
+        }
+        Ok(longest)
     }
 
     /// Resident memory of each node.
