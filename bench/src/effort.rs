@@ -20,6 +20,8 @@ pub(crate) enum Part {
     Matching,
     /// A quiet team beside noisy ones.
     Fairness,
+    /// Three nodes, `PgBouncer` and `HAProxy` with a large table. Only if it is named, and only on PostgreSQL.
+    Scale,
 }
 
 /// How long and how often to measure, and what.

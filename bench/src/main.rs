@@ -44,6 +44,7 @@ use crate::folders::clear;
 use crate::inserts::Inserts;
 use crate::pages::Reads;
 use crate::postgres::cluster::Cluster;
+use crate::postgres::scale::Setting;
 use crate::report::Report;
 use crate::rowmill::Rowmill;
 use crate::store::{Backend, Kind};
@@ -76,6 +77,12 @@ struct Args {
     /// A folder in which npm installed graphile-worker, to compare nodes with.
     #[arg(long)]
     graphile: Option<PathBuf>,
+    /// A folder into which Debian's packages were unpacked, for `PgBouncer` and `HAProxy`.
+    #[arg(long)]
+    debian: Option<PathBuf>,
+    /// The guide that gets the figures of `--only scale`.
+    #[arg(long)]
+    page: Option<PathBuf>,
     /// With how many nodes: of those that are measured, only these.
     #[arg(long, value_delimiter = ',')]
     nodes: Vec<usize>,
@@ -107,7 +114,21 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: Args) -> AnyResult {
-    let Args { rows, quick, only, store, server, python, graphile, nodes, apart, bare: _, node: _ } = args;
+    let Args {
+        rows,
+        quick,
+        only,
+        store,
+        server,
+        python,
+        graphile,
+        debian,
+        page,
+        nodes,
+        apart,
+        bare: _,
+        node: _,
+    } = args;
     let (rows, effort) =
         if quick { (vec![20_000], Effort::quick(only, nodes)) } else { (rows, Effort::full(only, nodes)) };
     let own = std::env::current_exe()?;
@@ -121,7 +142,7 @@ fn bench(args: Args) -> AnyResult {
     let mut report = Report::default();
     let halves = apart.then(Halves::of_this_machine).transpose()?;
     let backends = backends(&store, halves.as_ref(), &mut report)?;
-    let bench = Bench { server, scratch, python, graphile, effort };
+    let bench = Bench { server, scratch, python, graphile, debian, page, effort };
     let measured = rows.iter().try_for_each(|rows| bench.of_size(*rows, &backends, &mut report));
     let measured = measured.and_then(|()| bench.of_no_size(&backends, &mut report));
     std::fs::remove_dir_all(&bench.scratch)?;
@@ -161,13 +182,15 @@ struct Bench {
     scratch: PathBuf,
     python: Option<PathBuf>,
     graphile: Option<PathBuf>,
+    debian: Option<PathBuf>,
+    page: Option<PathBuf>,
     effort: Effort,
 }
 
 impl Bench {
     /// Everything for tables of this many rows, one database after the other.
     fn of_size(&self, rows: usize, backends: &[Backend], report: &mut Report) -> AnyResult {
-        let Self { server, scratch, python, graphile, effort } = self;
+        let Self { server, scratch, python, graphile, effort, .. } = self;
         report.rows(rows);
         for backend in backends {
             report.store(backend.kind());
@@ -190,6 +213,22 @@ impl Bench {
         for backend in backends.iter().filter(|_| effort.includes(Part::Matching)) {
             report.store(backend.kind());
             matching::measure(server, backend, scratch, rows, effort.rounds, report)?;
+        }
+        if effort.only.contains(&Part::Scale) { self.scale(rows, backends) } else { Ok(()) }
+    }
+
+    /// Says its figures itself, as a section of a guide.
+    fn scale(&self, rows: usize, backends: &[Backend]) -> AnyResult {
+        for backend in backends {
+            if let Backend::Postgres(cluster) = backend {
+                let setting = Setting {
+                    server: &self.server,
+                    programs: self.debian.as_deref().unwrap_or(Path::new("/")),
+                    scratch: &self.scratch,
+                    page: self.page.as_deref(),
+                };
+                postgres::scale::measure(setting, backend, rows, cluster.about())?;
+            }
         }
         Ok(())
     }

@@ -69,9 +69,23 @@ impl Rowmill {
         self.process.kill()?;
         self.process.wait()?;
         self.address = free_address()?;
-        let health = request("GET", "/healthz", "", "");
         let start = Instant::now();
         self.process = spawn(&self.binary, &self.place, self.address)?;
+        self.first_answer(start)
+    }
+
+    /// Another node, on data that is shared.
+    pub(crate) fn beside(&self, place: DataLocation) -> AnyResult<Self> {
+        let address = free_address()?;
+        let process = spawn(&self.binary, &place, address)?;
+        let node = Self { binary: self.binary.clone(), process, address, key: self.key.clone(), place };
+        node.first_answer(Instant::now())?;
+        Ok(node)
+    }
+
+    /// How long it took since then.
+    fn first_answer(&self, start: Instant) -> AnyResult<Duration> {
+        let health = request("GET", "/healthz", "", "");
         loop {
             let answer = Connection::open(self.address)
                 .and_then(|mut connection| connection.exchange(&health).map(<[u8]>::len));
@@ -202,6 +216,6 @@ pub(crate) fn processor_time(process: u32) -> AnyResult<Duration> {
     Ok(total)
 }
 
-fn free_address() -> AnyResult<SocketAddr> {
+pub(crate) fn free_address() -> AnyResult<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

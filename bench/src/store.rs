@@ -45,7 +45,7 @@ impl Backend {
             Self::Sqlite => None,
             Self::Postgres(cluster) => Some(Database::create(cluster)?),
         };
-        Ok(DataLocation { data: data.to_owned(), database })
+        Ok(DataLocation { data: data.to_owned(), database, shared: None })
     }
 }
 
@@ -54,11 +54,19 @@ impl Backend {
 pub(crate) struct DataLocation {
     pub(crate) data: PathBuf,
     database: Option<Database>,
+    /// A database that somebody else sees to.
+    shared: Option<String>,
 }
 
 impl DataLocation {
+    /// A node's own folder, on a database that several share.
+    pub(crate) fn shared(data: &Path, url: &str) -> Self {
+        Self { data: data.to_owned(), database: None, shared: Some(url.to_owned()) }
+    }
+
     pub(crate) fn url(&self) -> Option<&str> {
-        self.database.as_ref().map(|database| database.url.as_str())
+        let own = self.database.as_ref().map(|database| database.url.as_str());
+        own.or(self.shared.as_deref())
     }
 
     /// The store that lies here, without a service.

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: builds and runs the measurements in release mode.
 
-use crate::process::{self, AnyResult, cargo};
+use crate::debian::Debian;
+use crate::process::{self, AnyResult, cargo, root};
 use crate::tools;
 
 pub(crate) fn run(arguments: &[String]) -> AnyResult {
@@ -8,6 +9,7 @@ pub(crate) fn run(arguments: &[String]) -> AnyResult {
     process::run(cargo().args(["build", "--release", "--package", "rowmill", "--package", "rowmill-bench"]))?;
     let python = tools::python_of_bench("python3")?;
     let graphile = tools::graphile()?;
+    let debian = Debian::get()?;
     process::run(
         cargo()
             .args(["run", "--quiet", "--release", "--package", "rowmill-bench", "--"])
@@ -15,6 +17,10 @@ pub(crate) fn run(arguments: &[String]) -> AnyResult {
             .arg(python)
             .arg("--graphile")
             .arg(graphile)
+            .arg("--debian")
+            .arg(debian.tree())
+            .arg("--page")
+            .arg(root().join("docs/scaling.md"))
             .args(arguments),
     )
 }

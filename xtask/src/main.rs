@@ -6,6 +6,7 @@ mod batch_peers;
 mod bench;
 mod browser;
 mod clients;
+mod debian;
 mod dist;
 mod document;
 mod examples;
@@ -13,6 +14,7 @@ mod http;
 mod mcp;
 mod peers;
 mod process;
+mod proxies;
 mod python_peer;
 mod schemathesis;
 mod server;
@@ -28,8 +30,8 @@ Usage: cargo xtask <command>
 
   test [--keep-going] [--rounds N] [--large] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, supply-chain, unit, faults, document, schemathesis, clients, examples, peers, mcp, browser,
-               package
+               fmt, clippy, tidy, supply-chain, unit, faults, document, schemathesis, clients, examples, peers, proxies, mcp,
+               browser, package
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
                --large       faults in their large form (the small one is part of unit), lintian for package

@@ -68,6 +68,15 @@ impl Server {
         format!("http://{}", self.address)
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Everything it has said so far.
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder.join("log")).unwrap_or_default()).into_owned()
+    }
+
     pub(crate) fn binary(&self) -> &Path {
         &self.binary
     }

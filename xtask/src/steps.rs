@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, program, run};
 use crate::{
-    browser, clients, dist, document, examples, mcp, peers, schemathesis, supply_chain, tidy, tools,
+    browser, clients, dist, document, examples, mcp, peers, proxies, schemathesis, supply_chain, tidy, tools,
 };
 
 /// Read by the crash test in crates/cli/tests.
@@ -63,7 +63,8 @@ const STEPS: &[Step] = &[
     wire("peers", "AI columns against servers that others wrote", |_| peers::run()),
     wire("mcp", "agents: the official conformance suite and the inspector", |_| mcp::run()),
     browser("browser", "the web application in a real browser", |_| browser::test()),
-    browser("package", "a release: its Debian package installed, upgraded and removed", |options| {
+    browser("proxies", "the example configurations of nginx, Caddy and HAProxy", |_| proxies::run()),
+    browser("package", "container files, and a release: its package installed, upgraded and removed", |options| {
         dist::test(options.large)
     }),
 ];

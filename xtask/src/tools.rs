@@ -38,6 +38,11 @@ pub(crate) fn python_of_clients() -> AnyResult<PathBuf> {
     venv("venv-clients", "requirements-clients.txt")
 }
 
+/// Where the linters of container files lie.
+pub(crate) fn python_of_containers() -> AnyResult<PathBuf> {
+    venv("venv-containers", "requirements-containers.txt")
+}
+
 /// A program of the databases that the bench compares with.
 pub(crate) fn python_of_bench(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-bench", "requirements-bench.txt")?.join(program))
@@ -169,7 +174,7 @@ pub(crate) fn folder() -> AnyResult<PathBuf> {
 }
 
 /// Runs `make` on an emptied folder, unless the folder was made from the same lists before.
-fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> AnyResult) -> AnyResult {
+pub(crate) fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> AnyResult) -> AnyResult {
     let mut wanted = String::new();
     for list in lists {
         wanted.push_str(&fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?);

@@ -5,4 +5,5 @@ pub(crate) mod cluster;
 pub(crate) mod graphile;
 pub(crate) mod nodes;
 pub(crate) mod raw;
+pub(crate) mod scale;
 pub(crate) mod settling;

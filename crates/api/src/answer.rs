@@ -151,11 +151,17 @@ impl Reply {
         let mut response = Response::new(held(self.body, self.charge));
         *response.status_mut() = self.status.unwrap_or(status);
         *response.headers_mut() = self.headers;
-        let content_type = self.media.unwrap_or(media).content_type();
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        let media = self.media.unwrap_or(media);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.content_type()));
+        if media == Media::Events {
+            response.headers_mut().insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+        }
         response
     }
 }
+
+/// Tells nginx, and proxies that do as it does, to pass on what comes at once.
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// What an answer is sent as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,6 +31,9 @@ pub(crate) struct StoreArgs {
     /// Timeout of a PostgreSQL statement, in seconds.
     #[arg(long, env = "ROWMILL_DATABASE_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) database_timeout_seconds: u32,
+    /// Copy the SQLite database, in the data folder, before a new version of Rowmill migrates it.
+    #[arg(long, env = "ROWMILL_UPGRADE_COPY", default_value = "true", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) upgrade_copy: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use rowmill_client::notice;
 use rowmill_model::Secret;
 use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
-use rowmill_store_sqlite::{Access, DATABASE_FILE, SqliteStore};
+use rowmill_store_sqlite::{Access, BeforeMigration, DATABASE_FILE, SqliteStore};
 
 use crate::config::{SecretSetting, StoreArgs};
 use crate::secret_key;
@@ -24,7 +24,8 @@ pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Sto
                 args.data_dir.display()
             );
         }
-        return Ok(Arc::new(SqliteStore::open(&args.data_dir, access)?));
+        let before = if args.upgrade_copy { BeforeMigration::Copy } else { BeforeMigration::Nothing };
+        return Ok(Arc::new(SqliteStore::open_with(&args.data_dir, access, before)?));
     };
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.expose().starts_with(scheme)) {
         return Err("ROWMILL_DATABASE_URL (--database-url) must start with postgres://".into());

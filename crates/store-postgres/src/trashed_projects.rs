@@ -62,7 +62,10 @@ pub(crate) async fn restore(
     now_ms: i64,
 ) -> Result<(bool, Vec<Change>)> {
     let sql = "DELETE FROM rowmill.trashed_projects WHERE id = $1 AND team = $2 RETURNING 1";
-    let back = "WITH back AS (SELECT * FROM rowmill.trashed_projects WHERE id = $1 AND team = $2 FOR UPDATE), \
+    let back = "WITH back AS (SELECT project, id, team, title, autoplay, folder_id, column_count, created_at, event_id, \
+         document, views, trash_since, version, row_count, next_position, change_seq, lookup_slots, tally, tallied_at, \
+         trashed_count, value_bytes, value_bytes_before \
+         FROM rowmill.trashed_projects WHERE id = $1 AND team = $2 FOR UPDATE), \
          made AS (INSERT INTO rowmill.projects (project, id, team, title, autoplay, folder_id, column_count, \
          created_at, event_id, document, views, trash_since) OVERRIDING SYSTEM VALUE \
          SELECT project, id, team, title, autoplay, folder_id, column_count, created_at, event_id, document, views, \

@@ -31,6 +31,12 @@ pub struct BackupContent {
 
 /// Copies the database of a data folder into a new file, syncs it, and verifies the copy.
 pub fn back_up(data_dir: &Path, to: &Path) -> Result<BackupContent> {
+    copy(data_dir, to)?;
+    verify(to)
+}
+
+/// Copies the database of a data folder into a new file and syncs it. Every page that is read is checked.
+pub(crate) fn copy(data_dir: &Path, to: &Path) -> Result<()> {
     check_restored(data_dir)?;
     let file = data_dir.join(DATABASE_FILE);
     if !std::fs::metadata(&file).is_ok_and(|file| file.len() > 0) {
@@ -46,8 +52,7 @@ pub fn back_up(data_dir: &Path, to: &Path) -> Result<BackupContent> {
     check_finished(&connection)?;
     connection.execute("VACUUM INTO ?1", [target]).map_err(backend)?;
     drop(connection);
-    made.sync_all().map_err(failed)?;
-    verify(to)
+    made.sync_all().map_err(failed)
 }
 
 /// Verifies a file: every page, every index, and the number of rows.

@@ -85,6 +85,13 @@ pub(crate) fn is_current(connection: &Connection) -> Result<bool> {
     if found > known { Err(StoreError::Newer { found, known }) } else { Ok(found == known) }
 }
 
+/// The schema version of a database of ours that is to be migrated.
+pub(crate) fn outdated(connection: &Connection) -> Result<Option<u32>> {
+    let found: u32 =
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(backend)?;
+    Ok((found > 0 && !is_current(connection)?).then_some(found))
+}
+
 fn check_owner(connection: &Connection, found: u32) -> Result<()> {
     let owner: i64 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(backend)?;

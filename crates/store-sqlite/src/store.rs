@@ -27,6 +27,7 @@ use crate::data_dir::{
 use crate::documents::Documents;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
+use crate::upgrade_copy::{BeforeMigration, keep_copy};
 use crate::writer::{Weight, Writer};
 use crate::{
     carry, documents, ended_runs, guests, import_jobs, lookups, page_checksums, page_reads, project_state,
@@ -57,6 +58,11 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in a data folder, and creates both if they do not exist.
     pub fn open(data_dir: &Path, access: Access) -> Result<Self> {
+        Self::open_with(data_dir, access, BeforeMigration::Copy)
+    }
+
+    /// The same, and says what is done with a database of an older version.
+    pub fn open_with(data_dir: &Path, access: Access, before: BeforeMigration) -> Result<Self> {
         make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let lock = match access {
             Access::Serve => Some(take_lock(data_dir)?),
@@ -67,6 +73,9 @@ impl SqliteStore {
         create_private(&file).map_err(|error| unusable(&file, &error))?;
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
+        if before == BeforeMigration::Copy {
+            keep_copy(&connection, data_dir)?;
+        }
         schema::migrate(&mut connection)?;
         if access == Access::Serve && !page_checksums::are_in(&file) {
             tracing::warn!(

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::containers;
 use super::release::{CHECKSUMS, Made, Options, make};
 use crate::process::{AnyResult, output, program, run, run_within};
 use crate::server;
@@ -19,6 +20,7 @@ const IN_A_COPY: &str = "packaging/deb/in-a-copy.sh";
 
 /// With `lint`, Debian's own linter looks at the package, too: it takes longer than all the rest.
 pub(crate) fn test(lint: bool) -> AnyResult {
+    containers::lint()?;
     let folder = crate::tools::folder()?.join("package");
     let made = make(&Options {
         binary: Some(server::build()?),

@@ -12,6 +12,7 @@ mod modules;
 mod offence;
 mod registries;
 mod rust_circles;
+mod shard_key;
 mod source;
 mod sql;
 mod text;
@@ -28,6 +29,8 @@ const RULES: &[Rule] = &[
     circles::between_web_folders,
     rust_circles::between_files,
     sql::only_in_stores,
+    shard_key::is_named,
+    shard_key::columns_are_named,
     modules::no_dead_files,
     text::no_empty_files,
     text::final_newline,

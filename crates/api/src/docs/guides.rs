@@ -42,7 +42,8 @@ guides! {
     user "switching": "moving from Clay or Airtable: what comes over, and what is called what";
     user "clients": "typed clients in Python and TypeScript";
     operator "install": "from a tarball, as a Debian package, from source, as a systemd service, in containers";
-    operator "operating": "commands, settings, reverse proxy, monitoring, disk";
+    operator "operating": "commands, settings, monitoring, disk";
+    operator "proxies": "nginx, Caddy and HAProxy in front of Rowmill";
     operator "backup": "back up, restore and check";
     operator "moving": "move to another database";
     operator "scaling": "several nodes, PostgreSQL, sharding";

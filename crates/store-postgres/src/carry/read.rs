@@ -156,7 +156,7 @@ impl Page<'_> {
         let sql = "SELECT name, fingerprint, outcome, expires_at FROM (SELECT *, \
                    sum(octet_length(outcome)) OVER (ORDER BY name ROWS UNBOUNDED PRECEDING) \
                    - octet_length(outcome) AS before \
-                   FROM (SELECT * FROM rowmill.receipts WHERE name > $1 ORDER BY name LIMIT $2) page) sized \
+                   FROM (SELECT name, fingerprint, outcome, expires_at FROM rowmill.receipts WHERE name > $1 ORDER BY name LIMIT $2) page) sized \
                    WHERE before < $3 ORDER BY name";
         let found = ask(self.client, sql, &[&after, &self.items_max, &self.bytes_max]).await?;
         read_all(&found, read_receipt)

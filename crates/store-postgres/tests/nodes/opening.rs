@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use rowmill_model::RowId;
+use rowmill_model::cell::Meta;
 use rowmill_store::carry::Carry as _;
-use rowmill_store::{Store as _, StoreError};
+use rowmill_store::{CellResult, Claimed, PageStart, Settlement, Store as _, StoreError, WorkerId};
 use rowmill_store_postgres::{Carrier, Options, PostgresStore};
 use rowmill_test_postgres::client;
+use uuid::Uuid;
 
-use super::setup::{heard_by, on_a_database, open, project, rows, until};
+use super::setup::{ANSWER, claim, heard_by, on_a_database, open, project, rows, trigger, until};
 
 /// How many there are.
 const MIGRATIONS: u32 = 16;
@@ -43,6 +46,63 @@ fn a_newer_or_altered_database_is_refused() {
         );
         beside.batch_execute(&alter).await.unwrap();
         assert!(matches!(refused().await, StoreError::Damaged(_)));
+    });
+}
+
+/// What a newer version may do while nodes of this one run: it adds tables, and columns that have a default.
+async fn migrate_as_a_newer_version(beside: &tokio_postgres::Client) {
+    let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'rowmill'";
+    let mut migration = format!(
+        "BEGIN; CREATE TABLE rowmill.later (project int8 PRIMARY KEY);
+         INSERT INTO rowmill.migrations VALUES ({}, 'later', '');",
+        MIGRATIONS + 1
+    );
+    for table in beside.query(tables, &[]).await.unwrap() {
+        let table: &str = table.get(0);
+        migration.push_str(&format!("ALTER TABLE rowmill.{table} ADD COLUMN later int8 NOT NULL DEFAULT 7;"));
+    }
+    beside.batch_execute(&(migration + "COMMIT")).await.unwrap();
+}
+
+#[test]
+fn running_nodes_go_on_while_a_newer_version_migrates() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let id = project(&one, 1).await;
+        let settle = async |node: &PostgresStore, worker: u128| {
+            let claimed = claim(node, worker, id, 10).await;
+            let result = |cell: &Claimed| Settlement {
+                ticket: cell.ticket,
+                result: CellResult::Value("\"ok\"".into(), Meta::new()),
+            };
+            let results = claimed.iter().map(result).collect();
+            let worker = WorkerId(Uuid::from_u128(worker));
+            assert_eq!(node.settle(worker, 10, results).await.unwrap(), [true; 10]);
+        };
+        let heard = heard_by(&other);
+        // Every statement is prepared before, and used after.
+        for round in 0..4_usize {
+            let inserted = 1 + 100 * round as u128;
+            one.insert_rows(rows(id, inserted, 20)).await.unwrap();
+            trigger(&other, id).await;
+            settle(&one, 7).await;
+            settle(&other, 8).await;
+            let gone = vec![RowId::from_uuid(Uuid::from_u128(inserted))];
+            other.delete_rows(id, gone).await.unwrap();
+            let page = one.rows(id, PageStart::Offset(0), 500).await.unwrap();
+            assert_eq!(page.rows.len(), (round + 1) * 19);
+            assert!(page.rows.iter().all(|row| row.values.cells().unwrap().get(ANSWER) == Some("\"ok\"")));
+            if round == 1 {
+                heard.lock().unwrap().clear();
+                migrate_as_a_newer_version(&client(&address).await).await;
+            }
+        }
+        until("it still listens", || !heard.lock().unwrap().is_empty()).await;
+        let refused = PostgresStore::connect(&address, Options::default()).await.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Newer { .. }),
+            "a node that starts later is refused: {refused}"
+        );
     });
 }
 

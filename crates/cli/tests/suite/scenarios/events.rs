@@ -143,6 +143,7 @@ fn a_stream_is_resumed_where_it_broke_off(api: &Api) {
     let header = Request::get(table.path("/events?seconds=0")).header("Last-Event-ID", &known.to_string());
     let answer = table.api.send(header);
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    assert_eq!(answer.header("x-accel-buffering"), Some("no"));
     assert!(answer.text.starts_with("event: rows"), "{}", answer.text);
     // The project itself, if it changed meanwhile.
     let known = told(&table, "?seconds=0")[0].id.unwrap();

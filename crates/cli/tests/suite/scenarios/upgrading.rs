@@ -13,16 +13,18 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
-use super::moving::{EVENT, STILL, check_counts, ended, fill, started_in, stub_servers};
+use super::moving::{EVENT, KEY, STILL, check_counts, ended, fill, settled, started_in, stub_servers};
+use super::processing::asks;
 use super::webhook::{counts, deliver, deliver_signed, guest};
 use crate::harness::database::{Database, waiting};
 use crate::harness::runner::scenarios;
-use crate::harness::server::DataDir;
-use crate::harness::{Answer, Api, Scenario, Server, Table};
+use crate::harness::server::{DataDir, refusal};
+use crate::harness::{Answer, Api, Scenario, Server, Table, rowmill};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("upgrading", Own:
     databases_of_all_releases_are_opened,
     signing_secrets_of_a_release_are_encrypted,
+    a_database_of_a_newer_version_is_refused,
 );
 
 const ADOPT: (&str, &str) = ("ROWMILL_ADOPT_SECRET_KEY", "true");
@@ -73,12 +75,7 @@ fn open(release: &Release) {
     let server = started_in(&folder, &[STILL]);
     let recorded: Value = serde_json::from_slice(&release.read("answers")).unwrap();
     let recorded = recorded.as_array().unwrap();
-    for team in recorded {
-        let now = told(&server, team["key"].as_str().unwrap());
-        for (path, then) in team["told"].as_object().unwrap() {
-            assert_tells(path, then, &now[path]);
-        }
-    }
+    assert_same(&server, recorded);
     // What was known is known: values to match by, and guests with the time of their last event.
     let api = server.api_with(recorded[0]["key"].as_str().unwrap());
     let table = project_with(&api, "City");
@@ -92,6 +89,70 @@ fn open(release: &Release) {
     let checked = server.command(&["check"]);
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     ended(server);
+    // A secret can still be read by those who may.
+    let [answering, _resting] = stub_servers();
+    let server = started_in(&folder, &[]);
+    let table = server.api_with(recorded[0]["key"].as_str().unwrap()).table(&["Name"]);
+    let config = json!({ "apiConfig": { "headers": { "X-Crm": "@{secret.CRM}" } } });
+    let column = asks(&table, "Answer", &answering, "/answer/@{Name}", config);
+    let rows = table.insert(json!([{ "Name": "Ada" }]));
+    table.post("/trigger", json!({ "columnIds": [column] })).ok();
+    settled(&table, &column);
+    assert_eq!(table.cells(&rows[0])[&column]["value"]["knows"], true, "{}", table.cells(&rows[0])[&column]);
+    ended(server);
+    if Database::current() == Database::Sqlite {
+        go_back(&folder, recorded);
+    }
+}
+
+/// The copy from before the migration is what there was.
+fn go_back(folder: &Arc<DataDir>, recorded: &[Value]) {
+    let names = std::fs::read_dir(folder.data()).unwrap().map(|entry| entry.unwrap().path());
+    let copies: Vec<PathBuf> =
+        names.filter(|path| path.to_string_lossy().contains("rowmill-schema-")).collect();
+    let [copy] = copies.as_slice() else { panic!("not one copy: {copies:?}") };
+    let restored = rowmill(folder, &["restore", copy.to_str().unwrap(), "--replace"]);
+    let words = String::from_utf8_lossy(&restored.stderr).into_owned();
+    assert!(restored.status.success() && words.contains("of an older version"), "{words}");
+    let server = started_in(folder, &[STILL]);
+    assert_same(&server, recorded);
+    ended(server);
+}
+
+#[track_caller]
+fn assert_same(server: &Server, recorded: &[Value]) {
+    for team in recorded {
+        let now = told(server, team["key"].as_str().unwrap());
+        for (path, then) in team["told"].as_object().unwrap() {
+            assert_tells(path, then, &now[path]);
+        }
+    }
+}
+
+/// As a version of today must be refused by one before it.
+fn a_database_of_a_newer_version_is_refused() {
+    let release = Release(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released/0.1.0"));
+    let folder = release.restore_with(|mut bytes| match Database::current() {
+        Database::Sqlite => {
+            // Where SQLite keeps `user_version`. This file has no checksums.
+            bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+            bytes
+        }
+        Database::Postgres => {
+            let later: String = (4..=99).map(|number| format!("\t({number}, 'later', ''),\n")).collect();
+            let dump = String::from_utf8(bytes).unwrap();
+            let last = "\t(3, 'versions', ";
+            assert!(dump.contains(last));
+            dump.replacen(last, &(later + last), 1).into_bytes()
+        }
+    });
+    let told = refusal(&folder, &[STILL, KEY]);
+    assert!(told.contains("schema version 99") && told.contains("use a newer Rowmill"), "{told}");
+    let names: Vec<_> = std::fs::read_dir(folder.data()).into_iter().flatten().flatten().collect();
+    assert!(
+        names.iter().all(|entry| !entry.file_name().to_string_lossy().contains("schema")),
+        "no copy was made"
+    );
 }
 
 /// Version 0.1.0 saved them as they were.
