@@ -64,9 +64,11 @@ const STEPS: &[Step] = &[
     wire("mcp", "agents: the official conformance suite and the inspector", |_| mcp::run()),
     browser("browser", "the web application in a real browser", |_| browser::test()),
     browser("proxies", "the example configurations of nginx, Caddy and HAProxy", |_| proxies::run()),
-    browser("package", "container files, and a release: its package installed, upgraded and removed", |options| {
-        dist::test(options.large)
-    }),
+    browser(
+        "package",
+        "container files, and a release: its package installed, upgraded and removed",
+        |options| dist::test(options.large),
+    ),
 ];
 
 type Run = fn(&Options) -> AnyResult;
