@@ -45,7 +45,7 @@ impl Backend {
             Self::Sqlite => None,
             Self::Postgres(cluster) => Some(Database::create(cluster)?),
         };
-        Ok(DataLocation { data: data.to_owned(), database, shared: None })
+        Ok(DataLocation { data: data.to_owned(), database })
     }
 }
 
@@ -54,19 +54,16 @@ impl Backend {
 pub(crate) struct DataLocation {
     pub(crate) data: PathBuf,
     database: Option<Database>,
-    /// A database that somebody else sees to.
-    shared: Option<String>,
 }
 
 impl DataLocation {
     /// A node's own folder, on a database that several share.
     pub(crate) fn shared(data: &Path, url: &str) -> Self {
-        Self { data: data.to_owned(), database: None, shared: Some(url.to_owned()) }
+        Self { data: data.to_owned(), database: Some(Database { cluster: None, url: url.to_owned() }) }
     }
 
     pub(crate) fn url(&self) -> Option<&str> {
-        let own = self.database.as_ref().map(|database| database.url.as_str());
-        own.or(self.shared.as_deref())
+        self.database.as_ref().map(|database| database.url.as_str())
     }
 
     /// The store that lies here, without a service.
@@ -80,18 +77,21 @@ impl DataLocation {
 
 #[derive(Debug)]
 struct Database {
-    cluster: Arc<Cluster>,
+    /// None if somebody else sees to it.
+    cluster: Option<Arc<Cluster>>,
     url: String,
 }
 
 impl Database {
     fn create(cluster: &Arc<Cluster>) -> AnyResult<Self> {
-        Ok(Self { url: cluster.create()?, cluster: Arc::clone(cluster) })
+        Ok(Self { url: cluster.create()?, cluster: Some(Arc::clone(cluster)) })
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let _ = self.cluster.remove(&self.url);
+        if let Some(cluster) = &self.cluster {
+            let _ = cluster.remove(&self.url);
+        }
     }
 }

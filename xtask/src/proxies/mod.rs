@@ -1,4 +1,4 @@
-//! The step `proxies`: the example configurations of `packaging/`, with the real nginx, Caddy and HAProxy of Debian in front of
+//! The step `proxies`: the example configurations of `packaging/`, with the real nginx, Caddy and `HAProxy` of Debian in front of
 //! the real service.
 
 mod checks;

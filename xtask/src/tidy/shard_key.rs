@@ -102,7 +102,7 @@ pub(super) fn is_named(tree: &Tree) -> Vec<Offence> {
         match known {
             Some(index) => drop(used.insert(index)),
             None => {
-                offences.push(Offence::new(&file.path, line, "shard-key", "the statement names no project"))
+                offences.push(Offence::new(&file.path, line, "shard-key", "the statement names no project"));
             }
         }
     }

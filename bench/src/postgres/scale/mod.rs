@@ -1,4 +1,4 @@
-//! Three nodes behind HAProxy, on PostgreSQL behind PgBouncer, with a table that grows: what a row more costs, and a node's
+//! Three nodes behind `HAProxy`, on PostgreSQL behind `PgBouncer`, with a table that grows: what a row more costs, and a node's
 //! memory. `--page` names the guide whose section gets the figures.
 
 mod guide;

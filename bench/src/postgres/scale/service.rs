@@ -1,4 +1,4 @@
-//! Three nodes as one service: HAProxy before them, PgBouncer behind them.
+//! Three nodes as one service: `HAProxy` before them, `PgBouncer` behind them.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -44,8 +44,8 @@ impl Service {
     pub(super) fn start(setting: Setting<'_>, backend: &Backend, folder: &Path) -> AnyResult<Self> {
         let place = backend.place(&folder.join("database"))?;
         let direct = place.url().ok_or("only PostgreSQL has several nodes")?;
-        let (pooler, pooled) = start_pooler(setting.programs, folder, direct)?;
-        let node = |number: usize| DataLocation::shared(&folder.join(format!("node-{number}")), &pooled);
+        let (pooler, url) = start_pooler(setting.programs, folder, direct)?;
+        let node = |number: usize| DataLocation::shared(&folder.join(format!("node-{number}")), &url);
         let first = Rowmill::start(setting.server, node(0))?;
         let mut nodes = vec![first];
         for number in 1..NODES {
@@ -150,7 +150,7 @@ fn start_balancer(programs: &Path, folder: &Path, nodes: &[SocketAddr]) -> AnyRe
         if text.contains(&name) {
             text = text.replace(&name, &node.to_string());
         } else {
-            text.push_str(&format!("    server server-{number} {node}\n"));
+            text = format!("{text}    server server-{number} {node}\n");
         }
     }
     let file = folder.join("haproxy.cfg");

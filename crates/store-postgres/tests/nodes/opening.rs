@@ -52,16 +52,17 @@ fn a_newer_or_altered_database_is_refused() {
 /// What a newer version may do while nodes of this one run: it adds tables, and columns that have a default.
 async fn migrate_as_a_newer_version(beside: &tokio_postgres::Client) {
     let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'rowmill'";
-    let mut migration = format!(
+    let mut migration = vec![format!(
         "BEGIN; CREATE TABLE rowmill.later (project int8 PRIMARY KEY);
          INSERT INTO rowmill.migrations VALUES ({}, 'later', '');",
         MIGRATIONS + 1
-    );
+    )];
     for table in beside.query(tables, &[]).await.unwrap() {
         let table: &str = table.get(0);
-        migration.push_str(&format!("ALTER TABLE rowmill.{table} ADD COLUMN later int8 NOT NULL DEFAULT 7;"));
+        migration.push(format!("ALTER TABLE rowmill.{table} ADD COLUMN later int8 NOT NULL DEFAULT 7;"));
     }
-    beside.batch_execute(&(migration + "COMMIT")).await.unwrap();
+    migration.push("COMMIT".to_owned());
+    beside.batch_execute(&migration.concat()).await.unwrap();
 }
 
 #[test]

@@ -139,11 +139,11 @@ fn a_database_of_a_newer_version_is_refused() {
             bytes
         }
         Database::Postgres => {
-            let later: String = (4..=99).map(|number| format!("\t({number}, 'later', ''),\n")).collect();
+            let later: Vec<String> = (4..=99).map(|number| format!("\t({number}, 'later', ''),\n")).collect();
             let dump = String::from_utf8(bytes).unwrap();
             let last = "\t(3, 'versions', ";
             assert!(dump.contains(last));
-            dump.replacen(last, &(later + last), 1).into_bytes()
+            dump.replacen(last, &(later.concat() + last), 1).into_bytes()
         }
     });
     let told = refusal(&folder, &[STILL, KEY]);
