@@ -75,11 +75,17 @@ pub struct Crawl {
     /// Read only pages that match one of these, such as `/blog/*`. `*` stands for any characters. Patterns that begin
     /// with `https://` name pages of other hosts. Empty: all pages of the start page's host.
     #[serde(default)]
-    #[schemars(length(max = 20), inner(length(min = 1, max = 200), regex(pattern = "^(/|\\*|https?://)")))]
+    #[schemars(
+        length(max = 20),
+        inner(length(min = 1, max = 200), regex(pattern = r"^(/|\*|https?://)[^\u0000]*$"))
+    )]
     pub include: Vec<String>,
     /// Leave out pages that match one of these.
     #[serde(default)]
-    #[schemars(length(max = 20), inner(length(min = 1, max = 200), regex(pattern = "^(/|\\*|https?://)")))]
+    #[schemars(
+        length(max = 20),
+        inner(length(min = 1, max = 200), regex(pattern = r"^(/|\*|https?://)[^\u0000]*$"))
+    )]
     pub exclude: Vec<String>,
     /// How many links lead from the start page to a page, at most.
     #[serde(default = "max_depth_default")]

@@ -163,8 +163,9 @@ fn a_crawl_is_part_of_a_columns_settings() {
         "timeoutSeconds": 300 });
     assert_eq!(stored, &expected);
     table.insert(json!([{ "Site": "example.com" }]));
-    let estimate = table.post("/estimate", json!({})).ok();
-    assert!(!estimate.to_string().contains("unpriced\":true"), "{estimate}");
+    let estimate = table.post("/trigger", json!({ "dryRun": true })).ok()["estimate"].clone();
+    assert_eq!(estimate["cells"], 1, "{estimate}");
+    assert!(estimate["usd"]["likely"].as_f64().is_none_or(|usd| usd <= 0.0), "{estimate}");
     let patch = |crawl: Value| json!({ "taskConfig": { "webScraper": { "crawl": crawl } } });
     for wrong in [
         json!({ "maxPages": 0 }),
