@@ -19,6 +19,7 @@ use crate::clock::SharedClock;
 use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener, Tls};
 use crate::observing::{Sampler, event_loop, metrics_access};
+use crate::otlp::Exporter;
 use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
@@ -45,6 +46,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     }
     let (backups, access) = (schedule(&serve)?, metrics_access(serve.metrics_token.as_ref())?);
     logging::start(&serve.log, serve.log_format)?;
+    let exporter = Exporter::start(&serve.otlp)?;
     let mut limits = Limits::from(serve.limits.clone());
     connections::fit_to_files(&mut limits);
     let Opened { database, app, clock } = open(&serve, &limits).await?;
@@ -60,8 +62,14 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Role::Server => Some(run_imports(&app)),
         Role::Worker => None,
     };
-    let provider_calls =
-        workers::provider_calls(&serve.workers, Arc::clone(&app), &database, clock, &limits)?;
+    let provider_calls = workers::provider_calls(
+        &serve.workers,
+        &serve.otlp.otlp_propagate,
+        Arc::clone(&app),
+        &database,
+        clock,
+        &limits,
+    )?;
     let concurrency = usize::try_from(serve.workers.worker_concurrency)?;
     app.try_with(Arc::new(Trials { calls: Arc::clone(&provider_calls), concurrency }));
     let (kind, calls) = (serve.store.kind(), Arc::clone(&provider_calls));
@@ -107,6 +115,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         imports.stop().await;
     }
     app.close().await?;
+    if let Some(exporter) = exporter {
+        exporter.close().await;
+    }
     logging::tell("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
 }
