@@ -25,6 +25,7 @@ use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
 use crate::trials::Trials;
 use crate::welcome::Welcome;
+use crate::workers::Workers;
 use crate::{database, logging, secret_key, service_manager, storage_space, welcome, workers};
 
 /// What a process is for.
@@ -62,14 +63,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Role::Server => Some(run_imports(&app)),
         Role::Worker => None,
     };
-    let provider_calls = workers::provider_calls(
-        &serve.workers,
-        &serve.otlp.otlp_propagate,
-        Arc::clone(&app),
-        &database,
-        clock,
-        &limits,
-    )?;
+    let (args, trace_hosts) = (&serve.workers, serve.otlp.otlp_propagate.clone());
+    let provider_calls =
+        workers::provider_calls(args, trace_hosts, Arc::clone(&app), &database, clock, &limits)?;
     let concurrency = usize::try_from(serve.workers.worker_concurrency)?;
     app.try_with(Arc::new(Trials { calls: Arc::clone(&provider_calls), concurrency }));
     let (kind, calls) = (serve.store.kind(), Arc::clone(&provider_calls));
@@ -102,14 +98,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let mut shutdown_signal = ShutdownSignal::listen()?;
     service_manager::tell_ready();
     accept(main, times, &app, &mut shutdown_signal).await;
-    if let Some(mut workers) = workers {
-        if !shutdown_signal.is_repeated() {
-            tokio::select! {
-                () = workers.finish() => {}
-                () = shutdown_signal.wait() => {}
-            }
-        }
-        workers.stop().await;
+    if let Some(workers) = workers {
+        finish(workers, &mut shutdown_signal).await;
     }
     if let Some(imports) = imports {
         imports.stop().await;
@@ -120,6 +110,17 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     }
     logging::tell("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
+}
+
+/// Ends the workers: their cells have some time, unless somebody does not want to wait.
+async fn finish(mut workers: Workers, shutdown_signal: &mut ShutdownSignal) {
+    if !shutdown_signal.is_repeated() {
+        tokio::select! {
+            () = workers.finish() => {}
+            () = shutdown_signal.wait() => {}
+        }
+    }
+    workers.stop().await;
 }
 
 /// On the very first start of a server. A worker's key nobody would see.

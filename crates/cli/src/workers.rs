@@ -126,7 +126,7 @@ impl Drop for Threads {
 /// The way to the outside, for cells and for those who try things by hand.
 pub(crate) fn provider_calls(
     args: &WorkerArgs,
-    trace_hosts: &TraceHosts,
+    trace_hosts: TraceHosts,
     app: Arc<App>,
     store: &Arc<dyn Store>,
     clock: SharedClock,
@@ -137,7 +137,7 @@ pub(crate) fn provider_calls(
     let client = Client::named(args.user_agent.clone(), allow, Arc::<SharedClock>::clone(&clock))?;
     // Web pages are strangers', whoever else is told of traces.
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
-    let client = client.with_trace_hosts(trace_hosts.clone());
+    let client = client.with_trace_hosts(trace_hosts);
     // Calls at once are bounded by the cells that run at once.
     let kept_answers =
         AnswerLimits { count: limits.kept_answers_max.into(), bytes: limits.kept_answers_bytes_max.into() };

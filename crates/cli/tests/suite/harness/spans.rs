@@ -62,10 +62,10 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn attributes(pairs: &[KeyValue]) -> BTreeMap<String, String> {
-    let text = |value: &Option<AnyValue>| match value.as_ref().and_then(|value| value.value.as_ref()) {
+    let text = |value: Option<&AnyValue>| match value.and_then(|value| value.value.as_ref()) {
         Some(Value::StringValue(text)) => text.clone(),
         Some(Value::IntValue(number)) => number.to_string(),
         other => panic!("{other:?}"),
     };
-    pairs.iter().map(|pair| (pair.key.clone(), text(&pair.value))).collect()
+    pairs.iter().map(|pair| (pair.key.clone(), text(pair.value.as_ref()))).collect()
 }
