@@ -153,7 +153,7 @@ impl Writer {
     ) -> Result<U> {
         let ((answer, answered), trace) = (oneshot::channel(), TraceContext::current());
         let work: Work = Box::new(move |connection, undo| {
-            let work = |connection: &_| TraceContext::sync_scope(trace, || work(connection));
+            let work = |connection: &Connection| TraceContext::sync_scope(trace, || work(connection));
             let outcome = connection.map(|connection| undoable(connection, undo, work));
             let failure = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
             let fault = failure.filter(|failure| failure.is_of_storage()).map(StoreError::again);
