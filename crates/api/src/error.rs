@@ -11,6 +11,8 @@ use rowmill_model::limits::OFFENCES_MAX;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::request_log::Correspondent;
+
 /// How many offences one answer names. The rest would only cost memory.
 const DETAILS_MAX: usize = OFFENCES_MAX;
 
@@ -228,7 +230,16 @@ impl Error {
         if is_full {
             tracing::debug!(request_id, code, "request refused");
         } else if internal {
-            tracing::error!(request_id, code, error = chain(&self), "request failed");
+            let (client, team, key) = Correspondent::current();
+            tracing::error!(
+                request_id,
+                code,
+                error = chain(&self),
+                client = client.map(tracing::field::display),
+                team = team.map(tracing::field::display),
+                key = key.map(tracing::field::display),
+                "request failed"
+            );
         }
         let error = if self.is_secret() {
             "Internal server error; the server log has the cause under this request id".to_owned()

@@ -14,6 +14,7 @@ use axum::http::{Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use rowmill_clock::{Clock as _, SystemClock};
+use rowmill_telemetry::TraceContext;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
@@ -23,7 +24,8 @@ use uuid::Uuid;
 use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
-use crate::request_log::{CalledBy, RequestLine, trace_id};
+use crate::request_log::{CalledBy, Correspondent, RequestLine};
+use crate::request_trace::RequestTrace;
 use crate::trusted_proxies::{ArrivedOverTls, FORWARDED_PROTO, Forwarded, TrustedProxies};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -117,12 +119,15 @@ async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Nex
         .get::<MatchedPath>()
         .map_or("unmatched".into(), |path| Arc::<str>::from(path.as_str()));
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
-    let (called_by, trace_id) = (CalledBy::begin(&mut request), trace_id(&request));
+    let called_by = CalledBy::begin(&mut request);
+    let correspondent = Correspondent { client, called_by: called_by.clone() };
+    let trace = RequestTrace::begin(&request, method, &route);
+    let trace_id = trace.trace_id();
     let line = RequestLine { id, client, method, route, called_by, trace_id };
 
     let in_flight = InFlight::begin();
     let start = SystemClock.monotonic();
-    let mut response = next.run(request).await;
+    let mut response = correspondent.scope(TraceContext::scope(trace.context(), next.run(request))).await;
     let took = SystemClock.monotonic().saturating_duration_since(start);
     drop(in_flight);
 
@@ -135,6 +140,7 @@ async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Nex
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     line.write(&response, took);
     measure(&line, &response, took);
+    trace.end(response.status(), line.called_by.team());
     response
 }
 

@@ -40,6 +40,7 @@ pub mod rate_limits;
 mod repeats;
 mod request_log;
 mod request_memory;
+mod request_trace;
 mod row_selection;
 mod row_stream;
 mod schema;

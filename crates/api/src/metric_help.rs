@@ -13,6 +13,11 @@ const COUNTERS: &[(&str, &str)] = &[
         "Tokens of language models, by provider and kind. Cached input counts as input, too.",
     ),
     ("rowmill_cache_lookups_total", "Lookups in caches, by cache and result (hit or miss)."),
+    ("rowmill_otlp_spans_sent_total", "Spans that the collector took (--otlp-endpoint)."),
+    (
+        "rowmill_otlp_spans_dropped_total",
+        "Spans that were not sent, by reason: queue_full, failed (the collector did not answer or refused) or rejected.",
+    ),
     ("rowmill_webhook_attempts_total", "Attempts to deliver to outbound webhooks, by outcome."),
 ];
 

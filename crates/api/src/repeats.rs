@@ -23,6 +23,7 @@ use crate::deadline::Deadline;
 use crate::endpoint::{Repeats, Service};
 use crate::error::Error;
 use crate::paced;
+use crate::request_log::Correspondent;
 
 /// Marks an answer that was given before.
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -180,7 +181,9 @@ pub(crate) async fn keep_answer<S: Service>(
     };
     let text = serde_json::to_string(&kept).map_err(|error| AppError::Internal(error.into()))?;
     if let Err(error) = state.remember(name, fingerprint, text).await {
-        tracing::warn!(%error, "the answer to a request with an idempotency key was not kept");
+        let (_, team, _) = Correspondent::current();
+        let team = team.map(tracing::field::display);
+        tracing::warn!(%error, team, "the answer to a request with an idempotency key was not kept");
     }
     Ok(Response::from_parts(head, paced::body(bytes)))
 }

@@ -13,8 +13,30 @@ use uuid::Uuid;
 
 use crate::endpoint::RateKey;
 
-/// The header by which a caller names the trace that a request belongs to (W3C Trace Context).
-const TRACEPARENT: &str = "traceparent";
+tokio::task_local! {
+    static CURRENT: Correspondent;
+}
+
+/// Who is at the other end of the request that is being answered, for log lines in its course.
+#[derive(Debug, Clone)]
+pub(crate) struct Correspondent {
+    pub(crate) client: IpAddr,
+    pub(crate) called_by: CalledBy,
+}
+
+impl Correspondent {
+    /// Answers the request that is theirs.
+    pub(crate) async fn scope<F: Future>(self, work: F) -> F::Output {
+        CURRENT.scope(self, work).await
+    }
+
+    /// The client's address, the team and the key, as far as they are known by now.
+    pub(crate) fn current() -> (Option<IpAddr>, Option<TeamId>, Option<KeyId>) {
+        let known = CURRENT.try_with(|Self { client, called_by }| (*client, called_by.0.get().copied()));
+        let (client, caller) = known.map_or((None, None), |(client, caller)| (Some(client), caller));
+        (client, caller.map(|caller| caller.team), caller.and_then(|caller| caller.key))
+    }
+}
 
 /// Who calls. The pipeline writes it down, in the request's extensions, as soon as it is known.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +63,11 @@ impl CalledBy {
     /// Who calls without a key, at an address that names the team.
     pub(crate) fn note_team(extensions: &Extensions, team: u128) {
         Self::note(extensions, team, None);
+    }
+
+    /// The team that called, if it is known by now.
+    pub(crate) fn team(&self) -> Option<TeamId> {
+        self.0.get().map(|caller| caller.team)
     }
 
     fn note(extensions: &Extensions, team: u128, key: Option<KeyId>) {
@@ -80,44 +107,5 @@ impl RequestLine {
             request_id = &**id,
             "request"
         );
-    }
-}
-
-/// The id of the caller's trace, if it is a valid one.
-pub(crate) fn trace_id(request: &Request) -> Option<String> {
-    let text = request.headers().get(TRACEPARENT)?.to_str().ok()?;
-    let mut parts = text.trim().splitn(5, '-');
-    let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let is_hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let is_id = |part: &str, length: usize| is_hex(part, length) && part.bytes().any(|byte| byte != b'0');
-    // Later versions may add parts, and `ff` is none.
-    let is_version = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
-    (is_version && is_id(trace, 32) && is_id(parent, 16) && is_hex(flags, 2)).then(|| trace.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::body::Body;
-
-    use super::*;
-
-    #[test]
-    fn a_trace_is_known_by_a_valid_header_only() {
-        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-        let check = |header: &str, is_valid: bool| {
-            let request = Request::builder().header(TRACEPARENT, header).body(Body::empty()).unwrap();
-            assert_eq!(trace_id(&request).as_deref(), is_valid.then_some(trace), "{header}");
-        };
-        check(&format!("00-{trace}-00f067aa0ba902b7-01"), true);
-        check(&format!("01-{trace}-00f067aa0ba902b7-01-more"), true);
-        check(&format!("00-{trace}-00f067aa0ba902b7-01-more"), false);
-        check(&format!("ff-{trace}-00f067aa0ba902b7-01"), false);
-        check(&format!("00-{trace}-0000000000000000-01"), false);
-        check(&format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)), false);
-        check(&format!("00-{}-00f067aa0ba902b7-01", trace.to_uppercase()), false);
-        check("", false);
-        check("x\ny".replace('\n', " ").as_str(), false);
     }
 }

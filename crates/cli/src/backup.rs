@@ -10,7 +10,8 @@ use rowmill_client::notice;
 use rowmill_clock::{Clock as _, SystemClock};
 
 use crate::backup_folder::{self, Backup, KeyChoice, NOT_FOR_POSTGRES};
-use crate::config::{SecretSetting, StoreArgs};
+use crate::config::StoreArgs;
+use crate::secret_setting::SecretSetting;
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {

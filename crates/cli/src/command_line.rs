@@ -76,15 +76,22 @@ pub(crate) enum Command {
 
 /// What is wrong with the settings file.
 #[derive(Debug)]
-pub(crate) struct FileFault(String);
+pub(crate) struct FileFault {
+    words: String,
+    cause: Option<std::io::Error>,
+}
 
 impl std::fmt::Display for FileFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.words)
     }
 }
 
-impl std::error::Error for FileFault {}
+impl std::error::Error for FileFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause as _)
+    }
+}
 
 /// The command line's definition, with the file's values as defaults: that is what puts the file
 /// behind flags and variables, without saying anything twice.
@@ -93,9 +100,15 @@ pub(crate) fn with_file(args: impl Iterator<Item = OsString>) -> Result<clap::Co
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => String::new(),
-        Err(error) => return Err(FileFault(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) => {
+            let words = format!("{} cannot be read: {error}", path.display());
+            return Err(FileFault { words, cause: Some(error) });
+        }
     };
-    apply(Cli::command(), &text).map_err(|fault| FileFault(format!("{}: {fault}", path.display())))
+    apply(Cli::command(), &text).map_err(|fault| {
+        let words = format!("{}: {fault}", path.display());
+        FileFault { words, cause: None }
+    })
 }
 
 /// The settings file, and whether somebody named it.
@@ -120,7 +133,9 @@ fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String
     for (key, value) in table {
         let value = match value {
             toml::Value::String(text) => text,
-            other @ (toml::Value::Integer(_) | toml::Value::Boolean(_)) => other.to_string(),
+            other @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_)) => {
+                other.to_string()
+            }
             _ => return Err(format!("{key} must be text, a number, true or false")),
         };
         defaults.push((key.replace('-', "_"), value));

@@ -7,11 +7,13 @@ use std::time::Duration;
 use clap::Args;
 use rowmill_api::{Cors, PublicUrl, Rate, TrustedProxies};
 use rowmill_app::QueryMemory;
-use rowmill_model::{Limits, Secret};
+use rowmill_model::Limits;
 
 use crate::backup_settings::ScheduleArgs;
 use crate::connections::TlsFiles;
 use crate::logging::LogFormat;
+use crate::otlp::OtlpArgs;
+use crate::secret_setting::SecretSetting;
 use crate::workers::WorkerArgs;
 
 /// Where data is kept.
@@ -139,6 +141,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) workers: WorkerArgs,
     #[command(flatten)]
+    pub(crate) otlp: OtlpArgs,
+    #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }
 
@@ -157,16 +161,6 @@ impl Serve {
     /// Where people find the service.
     pub(crate) fn base_url(&self, address: SocketAddr) -> String {
         self.public_url.as_ref().map_or_else(|| format!("{}://{address}", self.scheme()), PublicUrl::base_url)
-    }
-}
-
-/// A setting that is never printed: not by clap either, since reading it cannot fail.
-#[derive(Debug, Clone)]
-pub(crate) struct SecretSetting(pub(crate) Secret);
-
-impl From<String> for SecretSetting {
-    fn from(text: String) -> Self {
-        Self(Secret::new(text))
     }
 }
 

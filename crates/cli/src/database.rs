@@ -12,8 +12,9 @@ use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
 use rowmill_store_sqlite::{Access, BeforeMigration, DATABASE_FILE, SqliteStore};
 
-use crate::config::{SecretSetting, StoreArgs};
+use crate::config::StoreArgs;
 use crate::secret_key;
+use crate::secret_setting::SecretSetting;
 
 pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Store>, Box<dyn Error>> {
     let Some(url) = args.url() else {

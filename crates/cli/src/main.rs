@@ -21,9 +21,11 @@ mod logging;
 mod manual;
 mod moving;
 mod observing;
+mod otlp;
 mod request_id;
 mod restore;
 mod secret_key;
+mod secret_setting;
 mod serve;
 mod service_manager;
 mod shutdown;
@@ -56,19 +58,23 @@ fn main() -> ExitCode {
         let outcome = child::run(std::io::stdin().lock(), std::io::stdout().lock());
         return outcome.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
-    let command = match command_line::with_file(std::env::args_os()) {
+    let command = command_line::with_file(std::env::args_os());
+    logging::prepare(command.as_ref().ok(), std::env::args_os());
+    let command = match command {
         Ok(command) => command,
         Err(fault) if is_doctor() => return unreadable_settings(&fault),
         Err(fault) => return fail(&fault),
     };
     match variables::check(&command, std::env::vars_os().map(|(name, _)| name)) {
-        Ok(warnings) => warnings.iter().for_each(|warning| notice!("rowmill: {warning}")),
+        Ok(warnings) => warnings.iter().for_each(|warning| logging::warn(warning)),
         Err(unknown) if is_doctor() => return unreadable_settings(&unknown),
         Err(unknown) => return fail(&unknown),
     }
-    let matches = command.get_matches();
-    let cli = match <Cli as clap::FromArgMatches>::from_arg_matches(&matches) {
+    let matches = command.try_get_matches();
+    let cli = match matches.and_then(|matches| <Cli as clap::FromArgMatches>::from_arg_matches(&matches)) {
         Ok(cli) => cli,
+        // What is asked for, such as help, is no error.
+        Err(error) if logging::is_json() && error.use_stderr() => return misused(&error),
         Err(error) => error.exit(),
     };
     // One more than there are processors: one is always left while the others wait for the disk.
@@ -84,6 +90,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is wrong with the command line, as a line of the log.
+fn misused(error: &clap::Error) -> ExitCode {
+    let words = error.to_string();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    notice!("{}", logging::error(&words.join(" ")));
+    ExitCode::from(2)
+}
+
 /// Whether the command is the one that tells what is wrong with the settings, before they can be read.
 fn is_doctor() -> bool {
     std::env::args_os().skip(1).any(|word| word == "doctor")
@@ -91,7 +105,7 @@ fn is_doctor() -> bool {
 
 fn unreadable_settings(fault: &dyn std::error::Error) -> ExitCode {
     let json = std::env::args_os().skip(1).any(|word| word == "--json");
-    doctor::unreadable_settings(&fault.to_string(), json)
+    doctor::unreadable_settings(fault, json)
 }
 
 /// The allocator asks for pages of 2 MiB, and a service that has little to do would hold 22 MB it does not need: 61

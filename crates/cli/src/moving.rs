@@ -13,7 +13,7 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
 use rowmill_store::carry::Carry;
 
-use crate::config::SecretSetting;
+use crate::secret_setting::SecretSetting;
 
 /// Where there is no terminal, a line is written this often.
 const LINE_EVERY: Duration = Duration::from_secs(5);

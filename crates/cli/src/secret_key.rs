@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rowmill_app::{App, Vault};
 use rowmill_model::Secret;
 
-use crate::config::SecretSetting;
+use crate::secret_setting::SecretSetting;
 
 /// Its place in the data folder.
 pub(crate) const FILE: &str = "secret.key";

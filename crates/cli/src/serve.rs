@@ -19,11 +19,13 @@ use crate::clock::SharedClock;
 use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener, Tls};
 use crate::observing::{Sampler, event_loop, metrics_access};
+use crate::otlp::Exporter;
 use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
 use crate::trials::Trials;
 use crate::welcome::Welcome;
+use crate::workers::Workers;
 use crate::{database, logging, secret_key, service_manager, storage_space, welcome, workers};
 
 /// What a process is for.
@@ -45,6 +47,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     }
     let (backups, access) = (schedule(&serve)?, metrics_access(serve.metrics_token.as_ref())?);
     logging::start(&serve.log, serve.log_format)?;
+    let exporter = Exporter::start(&serve.otlp)?;
     let mut limits = Limits::from(serve.limits.clone());
     connections::fit_to_files(&mut limits);
     let Opened { database, app, clock } = open(&serve, &limits).await?;
@@ -60,8 +63,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Role::Server => Some(run_imports(&app)),
         Role::Worker => None,
     };
+    let (args, trace_hosts) = (&serve.workers, serve.otlp.otlp_propagate.clone());
     let provider_calls =
-        workers::provider_calls(&serve.workers, Arc::clone(&app), &database, clock, &limits)?;
+        workers::provider_calls(args, trace_hosts, Arc::clone(&app), &database, clock, &limits)?;
     let concurrency = usize::try_from(serve.workers.worker_concurrency)?;
     app.try_with(Arc::new(Trials { calls: Arc::clone(&provider_calls), concurrency }));
     let (kind, calls) = (serve.store.kind(), Arc::clone(&provider_calls));
@@ -94,21 +98,29 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let mut shutdown_signal = ShutdownSignal::listen()?;
     service_manager::tell_ready();
     accept(main, times, &app, &mut shutdown_signal).await;
-    if let Some(mut workers) = workers {
-        if !shutdown_signal.is_repeated() {
-            tokio::select! {
-                () = workers.finish() => {}
-                () = shutdown_signal.wait() => {}
-            }
-        }
-        workers.stop().await;
+    if let Some(workers) = workers {
+        finish(workers, &mut shutdown_signal).await;
     }
     if let Some(imports) = imports {
         imports.stop().await;
     }
     app.close().await?;
+    if let Some(exporter) = exporter {
+        exporter.close().await;
+    }
     logging::tell("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
+}
+
+/// Ends the workers: their cells have some time, unless somebody does not want to wait.
+async fn finish(mut workers: Workers, shutdown_signal: &mut ShutdownSignal) {
+    if !shutdown_signal.is_repeated() {
+        tokio::select! {
+            () = workers.finish() => {}
+            () = shutdown_signal.wait() => {}
+        }
+    }
+    workers.stop().await;
 }
 
 /// On the very first start of a server. A worker's key nobody would see.

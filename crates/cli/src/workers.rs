@@ -18,7 +18,7 @@ use rowmill_engine::{
 use rowmill_model::{Limits, TeamId, Webhook, provider};
 use rowmill_providers::render::{self, Browser};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
-use rowmill_providers::{AllowList, Client, UserAgent};
+use rowmill_providers::{AllowList, Client, TraceHosts, UserAgent};
 use rowmill_store::kept_answers::AnswerLimits;
 use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
@@ -135,6 +135,7 @@ impl Drop for Threads {
 /// The way to the outside, for cells and for those who try things by hand.
 pub(crate) fn provider_calls(
     args: &WorkerArgs,
+    trace_hosts: TraceHosts,
     app: Arc<App>,
     store: &Arc<dyn Store>,
     clock: SharedClock,
@@ -143,10 +144,12 @@ pub(crate) fn provider_calls(
     let clock = Arc::new(clock);
     let allow = args.allow_private.clone();
     let client = Client::named(args.user_agent.clone(), allow, Arc::<SharedClock>::clone(&clock))?;
+    // Web pages are strangers', whoever else is told of traces.
     let pages_max = usize::try_from(args.browser_pages).unwrap_or(usize::MAX);
     let browser = args.browser.as_ref().map(|path| Browser::new(path, pages_max, render::Limits::default()));
     let scraper =
         Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?)).with_browser(browser);
+    let client = client.with_trace_hosts(trace_hosts);
     // Calls at once are bounded by the cells that run at once.
     let kept_answers =
         AnswerLimits { count: limits.kept_answers_max.into(), bytes: limits.kept_answers_bytes_max.into() };

@@ -12,6 +12,7 @@ use rowmill_providers::Failure;
 use rowmill_providers::llm::batch::{BatchApi, BatchOutcome};
 use rowmill_providers::llm::{Dialect, Question};
 use rowmill_store::{Lane, Ticket};
+use rowmill_telemetry::TraceContext;
 
 use crate::digest::Digest;
 
@@ -94,6 +95,8 @@ pub struct Cell {
     pub waiting_since: Option<Timestamp>,
     /// The number of the project's run; none for a trial.
     pub run: Option<u64>,
+    /// The trace of the request that started that run.
+    pub trace: Option<TraceContext>,
     pub project: Arc<Project>,
     pub column: Arc<Column>,
     pub(crate) revoked: Arc<AtomicBool>,
@@ -110,6 +113,7 @@ impl Cell {
             attempts: 0,
             waiting_since: None,
             run: None,
+            trace: None,
             project,
             column,
             revoked: Arc::default(),

@@ -217,7 +217,7 @@ fn group_by_project(asks: Vec<(Lane, u32)>) -> Vec<Vec<(Lane, u32)>> {
 /// Starts the tasks of claimed cells.
 pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
     let mut columns: BTreeMap<Lane, Arc<Column>> = BTreeMap::new();
-    for Claimed { ticket, row, values, attempts, waiting_since_ms, run: number, project } in claimed {
+    for Claimed { ticket, row, values, attempts, waiting_since_ms, run: number, trace, project } in claimed {
         let lane = ticket.lane;
         let column = match columns.get(&lane) {
             Some(column) => Arc::clone(column),
@@ -237,6 +237,7 @@ pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
                 attempts,
                 waiting_since,
                 run: run_number,
+                trace,
                 project,
                 column,
                 revoked,

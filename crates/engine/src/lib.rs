@@ -27,6 +27,7 @@ mod budgets;
 mod call_limits;
 mod cell_permits;
 mod cell_runner;
+mod cell_span;
 mod circuit_breaker;
 mod claim_ahead;
 mod config;

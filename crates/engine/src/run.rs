@@ -8,8 +8,10 @@ use rowmill_fairness::Tenant;
 use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, ErrorCode, pricing};
 use rowmill_store::{CellResult, Settlement, Ticket};
+use rowmill_telemetry::{Span, TraceContext};
 
 use crate::cell_runner::{CallFailure, CallOutcome, Cell};
+use crate::cell_span;
 use crate::config::Config;
 use crate::results::Finished;
 use crate::retry::{self, Tries};
@@ -33,9 +35,11 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     let mut panic_guard = PanicGuard { shared: &shared, ticket: cell.ticket, is_armed: true };
     let deadline = shared.config.cell_deadline;
     let started = shared.clock.now();
+    let span = cell_span::begin(&cell);
+    let call = TraceContext::scope(span.as_ref().map(Span::context), shared.runner.call(&cell));
     let mut outcome = tokio::select! {
         biased;
-        outcome = tenant.scope(shared.runner.call(&cell)) => outcome,
+        outcome = tenant.scope(call) => outcome,
         () = shared.clock.sleep(deadline) => timed_out(deadline),
     };
     drop(permit);
@@ -48,6 +52,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
         since: cell.waiting_since.unwrap_or(started),
     };
     let result = to_cell_result(&shared, &tries, outcome);
+    cell_span::end(span, &result);
     let settlement = Settlement { ticket: cell.ticket, result };
     let running = shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
     if running <= shared.wanted.load(Ordering::Relaxed) {

@@ -42,7 +42,7 @@ impl SpendingCache {
                 read
             }
             Err(error) => {
-                tracing::warn!(%error, "could not read a team's prices and caps");
+                tracing::warn!(%team, %error, "could not read a team's prices and caps");
                 known.unwrap_or_default()
             }
         }

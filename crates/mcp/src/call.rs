@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rowmill_app::Caller;
+use rowmill_telemetry::TraceContext;
 
 /// What is known of a request before the protocol is looked at. It goes along in the request's extensions.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct Call {
     /// Whether only tools that change nothing are offered.
     pub read_only: bool,
     pub request_id: Arc<str>,
+    /// The trace that the request belongs to.
+    pub trace: Option<TraceContext>,
     /// The request as it was sent: numbers in it have all their digits.
     pub text: Arc<str>,
     /// Whatever is to be kept for as long as the request is worked on, such as its share of memory.

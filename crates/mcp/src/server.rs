@@ -15,6 +15,7 @@ use rowmill_clock::Clock;
 use rowmill_fairness::Tenant;
 use rowmill_model::Scopes;
 use rowmill_model::nearest::nearest;
+use rowmill_telemetry::TraceContext;
 
 use crate::answer_size::bounded;
 use crate::arguments::Arguments;
@@ -61,7 +62,8 @@ impl Server {
             Err(refusal) => {
                 if let Some(cause) = refusal.cause() {
                     let request_id = &*call.request_id;
-                    tracing::error!(request_id, tool = tool.name(), error = ?cause, "tool failed");
+                    let team = call.caller.team();
+                    tracing::error!(request_id, %team, tool = tool.name(), error = ?cause, "tool failed");
                 }
                 refusal.into_result()
             }
@@ -145,7 +147,8 @@ impl ServerHandler for Server {
         if !is_offered(call, tool) {
             return Ok(not_offered(tool.name(), call).into_result().into());
         }
-        Ok(Box::pin(tenant.scope(self.call(call, tool, request, &context))).await.into())
+        let answer = TraceContext::scope(call.trace, self.call(call, tool, request, &context));
+        Ok(Box::pin(tenant.scope(answer)).await.into())
     }
 
     async fn list_prompts(

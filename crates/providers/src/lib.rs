@@ -33,4 +33,4 @@ pub use access::Access;
 pub use failure::{Failure, FailureKind};
 pub use gate::Gate;
 pub use redactor::Secret;
-pub use ssrf_guard::{AllowList, Client, NetworkPolicy, UserAgent};
+pub use ssrf_guard::{AllowList, Client, NetworkPolicy, TraceHosts, UserAgent};

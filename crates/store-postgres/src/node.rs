@@ -9,6 +9,7 @@ use rowmill_clock::Clock;
 use rowmill_fairness::{Permit, Tenant};
 use rowmill_model::ProjectId;
 use rowmill_store::{Change, Result, StoreError};
+use rowmill_telemetry::TraceContext;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, RwLock, oneshot};
 use uuid::Uuid;
@@ -223,7 +224,7 @@ pub(crate) async fn run_chores(node: Arc<Node>) {
     }
 }
 
-/// Runs a task to its end, for the same tenant, even if the caller goes away. The task is boxed, so that spawning is
+/// Runs a task to its end, for the same tenant and trace, even if the caller goes away. The task is boxed, so that spawning is
 /// compiled once and not for every kind of task.
 async fn to_completion<T: Send + 'static>(
     task: impl Future<Output = Result<T>> + Send + 'static,
@@ -233,6 +234,7 @@ async fn to_completion<T: Send + 'static>(
         // A caller that has gone away wants no answer.
         let _ = answer.send(task.await);
     });
+    let task = TraceContext::scope(TraceContext::current(), task);
     tokio::spawn(Tenant::current().scope(task));
     answered.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked and was rolled back".into())))
 }

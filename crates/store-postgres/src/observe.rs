@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rowmill_model::{ProjectId, TeamId};
-use rowmill_store::{BusyProject, DatabaseStats, ObserveStore, Result};
+use rowmill_store::{BusyProject, DatabaseStats, ObserveStore, PoolStats, Result};
 
 use crate::convert::{damaged, unsigned};
 use crate::store::PostgresStore;
@@ -51,7 +51,6 @@ impl ObserveStore for PostgresStore {
     }
 
     async fn database_stats(&self) -> Result<DatabaseStats> {
-        let pool = self.node.database.pool_stats();
         let found = self.node.database.ask(SIZES, &[]).await?;
         let sizes = found.first().map(|row| (row.get::<_, i64>(0), row.get::<_, Option<i64>>(1)));
         let (bytes, written) = sizes.unwrap_or_default();
@@ -59,7 +58,10 @@ impl ObserveStore for PostgresStore {
             bytes: unsigned(bytes),
             wal_bytes: None,
             wal_written_bytes: written.map(unsigned),
-            pool,
         })
+    }
+
+    fn pool_stats(&self) -> PoolStats {
+        self.node.database.pool_stats()
     }
 }

@@ -23,6 +23,7 @@ mod inspect;
 mod integrity;
 mod kept_answers;
 mod ledger;
+mod listeners;
 mod live_counts;
 mod lookups;
 mod observe;

@@ -23,19 +23,22 @@ impl ObserveStore for SqliteStore {
     }
 
     async fn database_stats(&self) -> Result<DatabaseStats> {
-        let (in_use, idle) = self.readers.connections();
-        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         Ok(DatabaseStats {
             bytes: bytes_of(self.readers.file()),
             wal_bytes: Some(bytes_of(&with_suffix(self.readers.file(), "-wal"))),
             wal_written_bytes: None,
-            pool: PoolStats {
-                in_use: count(in_use),
-                idle: count(idle),
-                max: None,
-                waiting: count(self.writer.waiting()),
-            },
         })
+    }
+
+    fn pool_stats(&self) -> PoolStats {
+        let (in_use, idle) = self.readers.connections();
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        PoolStats {
+            in_use: count(in_use),
+            idle: count(idle),
+            max: None,
+            waiting: count(self.writer.waiting()),
+        }
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex, RwLock};
+use parking_lot::{Condvar, Mutex};
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Change, Listener, Result, StoreError};
+use rowmill_telemetry::TraceContext;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -17,6 +18,7 @@ use crate::commit_health::{CommitHealth, touch};
 use crate::connection::{in_transaction, run_cached};
 use crate::convert::backend;
 use crate::fair_queue::FairQueue;
+use crate::listeners::Listeners;
 use crate::purge;
 
 /// How many writes of one tenant may be queued; further callers wait for a place in the queue.
@@ -109,24 +111,6 @@ impl std::fmt::Debug for Queue {
     }
 }
 
-/// Who is told of changes.
-#[derive(Default)]
-struct Listeners(RwLock<Vec<Listener>>);
-
-impl Listeners {
-    fn tell(&self, change: &Change) {
-        for listener in self.0.read().iter() {
-            listener(change);
-        }
-    }
-}
-
-impl std::fmt::Debug for Listeners {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Listeners")
-    }
-}
-
 impl Writer {
     /// How many writes wait.
     pub(crate) fn waiting(&self) -> usize {
@@ -167,8 +151,9 @@ impl Writer {
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
         told: impl FnOnce(T) -> U + Send + 'static,
     ) -> Result<U> {
-        let (answer, answered) = oneshot::channel();
+        let ((answer, answered), trace) = (oneshot::channel(), TraceContext::current());
         let work: Work = Box::new(move |connection, undo| {
+            let work = |connection: &Connection| TraceContext::sync_scope(trace, || work(connection));
             let outcome = connection.map(|connection| undoable(connection, undo, work));
             let failure = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
             let fault = failure.filter(|failure| failure.is_of_storage()).map(StoreError::again);

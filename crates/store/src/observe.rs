@@ -25,7 +25,6 @@ pub struct DatabaseStats {
     pub wal_bytes: Option<u64>,
     /// What was ever written to the write-ahead log. `None` if nobody counts.
     pub wal_written_bytes: Option<u64>,
-    pub pool: PoolStats,
 }
 
 /// The connections of this process.
@@ -45,4 +44,7 @@ pub trait ObserveStore: Send + Sync {
     async fn busy_projects(&self, most: u32) -> Result<Vec<BusyProject>>;
 
     async fn database_stats(&self) -> Result<DatabaseStats>;
+
+    /// The connections. The database is not asked: they are of interest when it does not answer.
+    fn pool_stats(&self) -> PoolStats;
 }

@@ -8,6 +8,7 @@ use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Ending, LeftCells, Mark, Pick};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent, Usage};
+use rowmill_telemetry::TraceContext;
 use uuid::Uuid;
 
 use crate::spans::Spans;
@@ -138,6 +139,8 @@ pub struct Claimed {
     pub waiting_since_ms: Option<i64>,
     /// The number of the project's run that the cell belongs to.
     pub run: u64,
+    /// The trace of the request that started that run.
+    pub trace: Option<TraceContext>,
     /// The project whose columns the cell belongs to.
     pub project: Arc<Project>,
 }

@@ -18,6 +18,7 @@ use rowmill_mcp::{Call, ForeignHost, Hosts, Mcp};
 use rowmill_model::bounded_json::{self, Bounds, Refusal};
 use rowmill_model::nearest::nearest;
 use rowmill_model::value::quote_long_numbers;
+use rowmill_telemetry::TraceContext;
 use serde_json::{Map, json};
 
 use crate::api::Settings;
@@ -110,6 +111,7 @@ async fn attempt(
             base_url: shared.state.reached(&parts.headers).base_url(),
             read_only,
             request_id: Arc::clone(request_id),
+            trace: TraceContext::current(),
             text: Arc::clone(&text),
             held,
         };

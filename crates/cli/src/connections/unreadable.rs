@@ -40,7 +40,10 @@ pub(super) fn is_answered(error: &hyper::Error) -> bool {
 pub(super) async fn answer(stream: &mut Transport, error: Error, wait_max: Duration) {
     let id = request_id().to_string();
     let code = error.code();
-    tracing::info!(request_id = id, status = error.status().as_u16(), code, "a request could not be read");
+    let status = error.status().as_u16();
+    // A proxy's own, if there is one: what it tells of the client could not be read.
+    let client = stream.socket().peer_addr().ok().map(|peer| tracing::field::display(peer.ip()));
+    tracing::info!(request_id = id, status, code, client, "a request could not be read");
     let (parts, body) = rowmill_api::refused_connection(error, &id).into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let mut head = format!("HTTP/1.1 {}\r\n", parts.status);

@@ -7,6 +7,7 @@ use rowmill_store::StoreError;
 use rowmill_store_postgres::{Examined as Postgres, Schema};
 use rowmill_store_sqlite::{DATABASE_FILE, Examined as Sqlite};
 
+use super::permissions::unreadable;
 use super::report::Finding;
 use crate::config::Serve;
 use crate::database::check_not_lost;
@@ -33,12 +34,18 @@ pub(super) async fn check(serve: &Serve) -> Vec<Finding> {
 
 async fn of_sqlite(serve: &Serve) -> Vec<Finding> {
     let data_dir = serve.store.data_dir.clone();
+    if let Some(refused) = unreadable(CHECK, &data_dir) {
+        return vec![refused];
+    }
     if let Err(error) = check_not_lost(&data_dir) {
         return vec![Finding::problem(
             CHECK,
             format!("{error}."),
             "Restore a backup, or choose another folder.",
         )];
+    }
+    if let Some(refused) = unreadable(CHECK, &data_dir.join(DATABASE_FILE)) {
+        return vec![refused];
     }
     if std::fs::metadata(data_dir.join(DATABASE_FILE)).map_or(0, |file| file.len()) == 0 {
         return vec![Finding::ok(CHECK, "There is none yet; the first start makes it.")];
@@ -115,11 +122,16 @@ fn of_postgres(found: &Postgres, wanted: u64) -> Vec<Finding> {
     if ahead_ms.abs() > CLOCK_MS_MAX + found.clock_unsure_ms {
         told.push(Finding::warning(
             "clock",
-            format!("The database's clock is {ahead_ms} ms ahead of this machine's."),
+            clock_words(ahead_ms),
             "Keep both by time servers (NTP). Rowmill uses the database's clock meanwhile.",
         ));
     }
     told
+}
+
+fn clock_words(ahead_ms: i64) -> String {
+    let side = if ahead_ms < 0 { "behind" } else { "ahead of" };
+    format!("The database's clock is {} ms {side} this machine's.", ahead_ms.unsigned_abs())
 }
 
 /// `wanted` is what one process opens.
@@ -148,6 +160,13 @@ fn failed(error: &StoreError, action: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_is_ahead_or_behind() {
+        assert_eq!(clock_words(3_000), "The database's clock is 3000 ms ahead of this machine's.");
+        assert_eq!(clock_words(-3_000), "The database's clock is 3000 ms behind this machine's.");
+        assert!(!clock_words(i64::MIN).contains('-'));
+    }
 
     #[test]
     fn connections_are_compared_with_those_of_one_process() {

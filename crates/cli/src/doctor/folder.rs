@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rowmill_store_sqlite::DATABASE_FILE;
 
+use super::permissions::{RUN_AS, is_denied, unreadable};
 use super::report::Finding;
 use crate::config::Serve;
 use crate::secret_key;
@@ -40,13 +41,21 @@ fn of_folder(folder: &Path, name: &str) -> Vec<Finding> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return not_there(folder, name),
         Err(error) => {
             let message = format!("The {name} {place} cannot be looked up: {error}.");
-            let action = "Let the user that runs Rowmill into the folders above it.";
+            let action = if is_denied(&error) {
+                RUN_AS
+            } else {
+                "Let the user that runs Rowmill into the folders above it."
+            };
             return vec![Finding::problem(FOLDER, message, action)];
         }
     }
     if let Err(error) = try_write(folder) {
         let message = format!("The {name} {place} cannot be written to: {error}.");
-        let action = "Give it to the user that runs Rowmill (chown), and see that the disk is not read-only.";
+        let action = if is_denied(&error) {
+            RUN_AS
+        } else {
+            "Give it to the user that runs Rowmill (chown), and see that the disk is not read-only."
+        };
         return vec![Finding::problem(FOLDER, message, action)];
     }
     if is_open(folder) {
@@ -102,6 +111,9 @@ fn of_secret_key(serve: &Serve) -> Option<Finding> {
     let data_dir = &serve.store.data_dir;
     let is_set = serve.secret_key.as_ref().is_some_and(|key| !key.0.expose().trim().is_empty());
     let file = data_dir.join(secret_key::FILE);
+    if let Some(refused) = unreadable(FOLDER, &file).filter(|_| !is_set) {
+        return Some(refused);
+    }
     if file.exists() {
         return is_open(&file).then(|| {
             let message = format!("Other users can read {}.", file.display());

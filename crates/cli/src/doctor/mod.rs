@@ -5,6 +5,7 @@ mod clock;
 mod database;
 mod folder;
 mod network;
+mod permissions;
 mod providers;
 mod report;
 mod settings;
@@ -40,12 +41,14 @@ pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
 }
 
 /// The report on settings that cannot even be read.
-pub(crate) fn unreadable_settings(fault: &str, json: bool) -> ExitCode {
+pub(crate) fn unreadable_settings(fault: &dyn std::error::Error, json: bool) -> ExitCode {
+    let cause = fault.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    let action = if cause.is_some_and(permissions::is_denied) {
+        permissions::RUN_AS
+    } else {
+        "Correct it; nothing else was checked. `rowmill serve --help` lists all settings."
+    };
     let mut report = Report::default();
-    report.add([Finding::problem(
-        "settings",
-        fault.to_owned(),
-        "Correct it; nothing else was checked. `rowmill serve --help` lists all settings.",
-    )]);
+    report.add([Finding::problem("settings", fault.to_string(), action)]);
     report.print(json)
 }

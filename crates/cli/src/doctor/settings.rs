@@ -2,6 +2,7 @@
 
 use rowmill_app::Vault;
 
+use super::permissions::unreadable;
 use super::report::Finding;
 use crate::backup::key_choice;
 use crate::backup_schedule::Schedule;
@@ -21,7 +22,12 @@ pub(super) fn check(serve: &Serve) -> Vec<Finding> {
     if let Err(fault) = metrics_access(serve.metrics_token.as_ref()) {
         findings.push(Finding::problem(CHECK, fault, "Set a longer token."));
     }
-    if let Some(Err(fault)) = serve.tls_files().map(Tls::load) {
+    let tls_files = serve.tls_files();
+    let unread = tls_files.iter().flat_map(|files| [&files.certificate, &files.key]);
+    let unread: Vec<Finding> = unread.filter_map(|file| unreadable(CHECK, file)).collect();
+    if !unread.is_empty() {
+        findings.extend(unread);
+    } else if let Some(Err(fault)) = tls_files.map(Tls::load) {
         let action =
             "Name the PEM files of the certificate and of its key, and let the server's user read them.";
         findings.push(Finding::problem(CHECK, format!("{fault}."), action));

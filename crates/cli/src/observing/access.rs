@@ -3,7 +3,7 @@
 use rowmill_api::MetricsAccess;
 use rowmill_model::Secret;
 
-use crate::config::SecretSetting;
+use crate::secret_setting::SecretSetting;
 
 /// A token that can be guessed is none.
 const TOKEN_CHARS_MIN: usize = 16;

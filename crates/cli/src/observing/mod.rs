@@ -76,6 +76,7 @@ impl Sampler {
         }
         let help = "Whether the database answered within two seconds (1) or not (0).";
         text.one("rowmill_database_up", help, f64::from(u8::from(is_up)));
+        write_pool(&mut text, self.database.pool_stats());
         self.write_limits(&mut text);
         write_spent(&mut text);
         let streams = count(self.app.open_event_streams());
@@ -161,8 +162,7 @@ struct Known {
 impl Known {
     fn write(&self, text: &mut Exposition, now: Timestamp) {
         self.queue.write(text, now);
-        let DatabaseStats { bytes, wal_bytes, wal_written_bytes, pool } = self.database;
-        let PoolStats { in_use, idle, max, waiting } = pool;
+        let DatabaseStats { bytes, wal_bytes, wal_written_bytes } = self.database;
         let number = exposition::number;
         text.one("rowmill_database_bytes", "Size of the database on the disk.", number(bytes));
         text.metric(
@@ -177,25 +177,30 @@ impl Known {
             "Bytes that the PostgreSQL server has written to its write-ahead log, for all its databases.",
             wal_written_bytes.map(|bytes| (Vec::new(), number(bytes))),
         );
-        text.metric(
-            "rowmill_database_connections",
-            Kind::Gauge,
-            "Connections of this process to the database, by state (in_use, idle).",
-            [("in_use", in_use), ("idle", idle)]
-                .map(|(state, count)| (vec![("state", state)], number(count))),
-        );
-        text.metric(
-            "rowmill_database_max_connections",
-            Kind::Gauge,
-            "The most connections that this process opens to PostgreSQL (--database-connections).",
-            max.map(|max| (Vec::new(), number(max))),
-        );
-        text.one(
-            "rowmill_database_waiting_requests",
-            "Who waits for a connection; on SQLite, writes that wait for the writer.",
-            number(waiting),
-        );
     }
+}
+
+/// They are told whether the database answers or not: that is when somebody wants to know.
+fn write_pool(text: &mut Exposition, pool: PoolStats) {
+    let PoolStats { in_use, idle, max, waiting } = pool;
+    let number = exposition::number;
+    text.metric(
+        "rowmill_database_connections",
+        Kind::Gauge,
+        "Connections of this process to the database, by state (in_use, idle).",
+        [("in_use", in_use), ("idle", idle)].map(|(state, count)| (vec![("state", state)], number(count))),
+    );
+    text.metric(
+        "rowmill_database_max_connections",
+        Kind::Gauge,
+        "The most connections that this process opens to PostgreSQL (--database-connections).",
+        max.map(|max| (Vec::new(), number(max))),
+    );
+    text.one(
+        "rowmill_database_waiting_requests",
+        "Who waits for a connection; on SQLite, writes that wait for the writer.",
+        number(waiting),
+    );
 }
 
 fn write_spent(text: &mut Exposition) {

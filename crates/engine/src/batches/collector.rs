@@ -196,7 +196,7 @@ impl Making<'_> {
 
     /// Writes a cell's question into the file. A cell that has none gets its result.
     async fn write(&mut self, claimed: Claimed, is_full: &mut bool) -> Option<CellResult> {
-        let Claimed { ticket, row, values, attempts, waiting_since_ms, run, project } = claimed;
+        let Claimed { ticket, row, values, attempts, waiting_since_ms, run, trace, project } = claimed;
         let name = CellName { ticket, attempts, since_ms: waiting_since_ms };
         let column = project.table.columns.iter().find(|column| column.slot == ticket.lane.slot);
         let column = column.map_or_else(|| Arc::clone(&self.column), |column| Arc::new(column.clone()));
@@ -207,6 +207,7 @@ impl Making<'_> {
             attempts,
             waiting_since: waiting_since_ms.and_then(|since| Timestamp::from_millisecond(since).ok()),
             run: Some(run),
+            trace,
             project,
             column,
             revoked: Arc::default(),

@@ -45,7 +45,7 @@ impl BatchCalls for ProviderCalls {
 
     async fn api(&self, team: TeamId, provider: &str) -> Result<BatchApi, Failure> {
         let credentials = self.credentials.of(team).await.map_err(|words| {
-            tracing::warn!(error = %words, "could not read credentials");
+            tracing::warn!(%team, error = %words, "could not read credentials");
             Failure::transient("The team's credentials could not be read. Try again later.")
         })?;
         let (ai, access) = reach(provider, &credentials)?;
@@ -95,7 +95,7 @@ impl BatchCalls for ProviderCalls {
 impl ProviderCalls {
     async fn batch_credentials(&self, team: TeamId) -> Result<std::sync::Arc<TeamCredentials>, CallOutcome> {
         self.credentials.of(team).await.map_err(|words| {
-            tracing::warn!(error = %words, "could not read credentials");
+            tracing::warn!(%team, error = %words, "could not read credentials");
             Failure::transient("The team's credentials could not be read. Try again later.").into()
         })
     }

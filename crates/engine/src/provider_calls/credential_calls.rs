@@ -4,6 +4,7 @@
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::{Access, Failure};
 
+use super::call_span::in_span;
 use super::refusal::Refusal;
 use super::{ProviderCalls, identity};
 use crate::call_limits::CallLimit;
@@ -29,7 +30,7 @@ impl ProviderCalls {
         // Another cell may have been refused while this one waited for its turn.
         check_rejected()?;
         let started = self.now();
-        let answer = asked.await;
+        let answer = in_span(provider.about.id, asked).await;
         self.measure(provider.about.id, started, &answer);
         // Known before the next call may start.
         self.rejected_credentials.note(cell, account, &answer, self.clock()).await;

@@ -14,6 +14,7 @@ mod attachment_room;
 mod attachments;
 mod batches;
 mod call_forecast;
+mod call_span;
 mod conversation;
 mod crawl;
 mod credential_calls;
@@ -59,6 +60,7 @@ use crate::limit_counts::LimitCounts;
 use crate::single_flight::{Origin, SingleFlight};
 use attachment_room::attachment_room;
 pub use call_forecast::CallForecast;
+use call_span::in_span;
 use dialects::Dialects;
 use kept_answers::KeptAnswers;
 use rejected_credentials::RejectedCredentials;
@@ -150,7 +152,7 @@ impl CellRunner for ProviderCalls {
         match self.credentials.of(cell.project.team).await {
             Ok(credentials) => self.ask(cell, &credentials).await.unwrap_or_else(|outcome| outcome),
             Err(words) => {
-                tracing::warn!(error = %words, "could not read credentials");
+                tracing::warn!(team = %cell.project.team, error = %words, "could not read credentials");
                 let message = "The team's credentials could not be read. Try again later.".to_owned();
                 let error = CellError { code: ErrorCode::ProviderError, message };
                 CallOutcome::Failed(Box::new(CallFailure {
@@ -246,7 +248,7 @@ impl ProviderCalls {
     ) -> Result<T, CallOutcome> {
         let permit = self.call_limits.acquire(limits, cell, self.clock(), self.config.wait_max).await?;
         let started = self.now();
-        let outcome = asked.await;
+        let outcome = in_span(provider, asked).await;
         permit.report(&outcome, self.now());
         self.measure(provider, started, &outcome);
         outcome.map_err(CallOutcome::from)

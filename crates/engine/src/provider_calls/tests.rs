@@ -56,6 +56,7 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         attempts: 0,
         waiting_since: None,
         run: Some(1),
+        trace: None,
         project: Arc::new(project),
         column,
         revoked: Arc::default(),

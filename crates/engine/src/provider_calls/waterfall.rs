@@ -13,6 +13,7 @@ use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person, Search};
 use rowmill_providers::{Access, Failure, FailureKind};
 use serde_json::Value as Json;
 
+use super::call_span::in_span;
 use super::fill::Fill;
 use super::refusal::Refusal;
 use super::{ProviderCalls, column_limit, identity, invalid, millis_since, team_part};
@@ -148,7 +149,8 @@ impl ProviderCalls {
         let limits = column_limit(&cell.project, &cell.column).into_iter().collect();
         let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
         let started = self.now();
-        let found = self.finders.find_by_pattern(person, &request_gate).await;
+        let asked = self.finders.find_by_pattern(person, &request_gate);
+        let found = in_span(template::Finder::PATTERN, asked).await;
         self.measure(template::Finder::PATTERN, started, &found);
         found
     }

@@ -78,7 +78,7 @@ async fn set_dropping(shared: &Shared, team: TeamId, id: WebhookId, is_dropping:
     let mut deliveries = Vec::new();
     match (webhook.dropping_since_ms, is_dropping) {
         (None, true) => {
-            tracing::warn!(webhook = %id, "too many events wait for a webhook; new ones are dropped");
+            tracing::warn!(%team, webhook = %id, "too many events wait for a webhook; new ones are dropped");
             webhook.dropping_since_ms = Some(now_ms);
         }
         (Some(from_ms), false) => {

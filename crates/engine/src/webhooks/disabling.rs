@@ -27,7 +27,7 @@ pub(super) async fn note(shared: &Shared, team: TeamId, webhook: &Webhook, news:
         return;
     }
     if let Err(error) = save(shared, team, webhook.id, news).await {
-        tracing::warn!(%error, webhook = %webhook.id, "could not note how a webhook's delivery went");
+        tracing::warn!(%team, %error, webhook = %webhook.id, "could not note how a webhook's delivery went");
     }
 }
 
@@ -40,7 +40,7 @@ async fn save(shared: &Shared, team: TeamId, id: WebhookId, news: News) -> Resul
             return Ok(());
         }
         if let Some(Disabled { reason, .. }) = webhook.disabled {
-            tracing::warn!(webhook = %id, ?reason, "a webhook was disabled");
+            tracing::warn!(%team, webhook = %id, ?reason, "a webhook was disabled");
         }
         let (version, webhooks) = (stored.version, stored.webhooks);
         let save = WebhooksSave { team, version, webhooks, deliveries: Vec::new() };

@@ -92,6 +92,9 @@ pub(super) struct OpenRun {
     /// `None` of a run that began before this was noted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) by: Option<StartedBy>,
+    /// The trace of the request that started it, as a `traceparent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) trace: Option<String>,
     /// Somebody stopped all of it, and nobody has triggered anything since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_stopped: bool,

@@ -146,8 +146,15 @@ impl Tally {
     }
 
     /// Says when and by whom the run was started that began since the counts were stored, and hands out those that
-    /// ended. To be called before they are stored. `is_stop`: what happened is that somebody stopped cells.
-    pub fn note_runs(&mut self, now_ms: i64, by: &StartedBy, is_stop: bool) -> Vec<EndedRun> {
+    /// ended. To be called before they are stored. `trace` is that of the request, as a `traceparent`. `is_stop`: what happened
+    /// is that somebody stopped cells.
+    pub fn note_runs(
+        &mut self,
+        now_ms: i64,
+        by: &StartedBy,
+        trace: Option<&str>,
+        is_stop: bool,
+    ) -> Vec<EndedRun> {
         if self.is_processing() {
             // One that began before this was noted.
             self.open.get_or_insert_with(|| OpenRun { at_ms: Some(now_ms), ..OpenRun::default() });
@@ -157,6 +164,7 @@ impl Tally {
         let note = |open: &mut OpenRun| {
             if open.at_ms.is_none() {
                 open.by = Some(by.clone());
+                open.trace = trace.map(str::to_owned);
             }
             *open.at_ms.get_or_insert(now_ms)
         };
@@ -257,6 +265,11 @@ impl Tally {
     /// When the present run began, in Unix milliseconds, and who started it; `None` if nothing runs.
     pub fn running(&self) -> Option<(i64, Option<&StartedBy>)> {
         self.open.as_ref().map(|open| (open.at_ms.unwrap_or_default(), open.by.as_ref()))
+    }
+
+    /// The trace of the request that started the present run, as a `traceparent`.
+    pub fn run_trace(&self) -> Option<&str> {
+        self.open.as_ref()?.trace.as_deref()
     }
 
     /// The columns in which cells wait or run, with how many wait and how many run.

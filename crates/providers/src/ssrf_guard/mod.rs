@@ -14,6 +14,7 @@ mod network_policy;
 mod redirect;
 mod resolver;
 mod sample;
+mod trace_hosts;
 mod user_agent;
 
 use std::error::Error;
@@ -33,6 +34,7 @@ pub use lines::{Line, Lines};
 pub use message::{Request, Response};
 pub use network_policy::NetworkPolicy;
 use resolver::{BlockedAddress, GuardedResolver};
+pub use trace_hosts::TraceHosts;
 pub use user_agent::UserAgent;
 
 use crate::failure::{Failure, FailureKind, Hints};
@@ -53,6 +55,7 @@ pub struct Client {
     allow: Arc<AllowList>,
     clock: Arc<dyn Clock>,
     user_agent: UserAgent,
+    trace_hosts: Arc<TraceHosts>,
 }
 
 impl Client {
@@ -69,7 +72,14 @@ impl Client {
         let guarded = builder(user_agent.text()).dns_resolver(GuardedResolver(Arc::clone(&allow))).build();
         let guarded = guarded.map_err(|error| error.to_string())?;
         let trusted = builder(user_agent::DEFAULT).build().map_err(|error| error.to_string())?;
-        Ok(Self { guarded, trusted, allow, clock, user_agent })
+        Ok(Self { guarded, trusted, allow, clock, user_agent, trace_hosts: Arc::default() })
+    }
+
+    /// One that tells these hosts which trace a call belongs to.
+    #[must_use]
+    pub fn with_trace_hosts(mut self, trace_hosts: TraceHosts) -> Self {
+        self.trace_hosts = Arc::new(trace_hosts);
+        self
     }
 
     pub fn clock(&self) -> &dyn Clock {
@@ -173,7 +183,9 @@ impl Client {
             NetworkPolicy::Trusted => &self.trusted,
         };
         let mut builder = client.request(request.method.clone(), request.url.clone());
-        builder = builder.headers(request.headers.clone());
+        let mut headers = request.headers.clone();
+        self.trace_hosts.tell(&request.url, &mut headers);
+        builder = builder.headers(headers);
         let has_body = request.body.as_ref().is_some_and(|body| !body.is_empty());
         match (&request.body, &request.file) {
             (_, Some(file)) => {

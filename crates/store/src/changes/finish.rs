@@ -1,6 +1,7 @@
 //! What a transaction leaves: the write set, and the change that is told once it is committed.
 
 use rowmill_model::plan::EndedRun;
+use rowmill_telemetry::TraceContext;
 
 use super::outbox::Outbox;
 use super::row_changes::{Fate, LoadedRow, LoadedTally, OpenClaim, RowChanges, ready_slots, unreadable};
@@ -35,7 +36,8 @@ impl<V: Copy> RowChanges<V> {
         let mut writes = self.flush()?;
         let (tally, ended_runs) = match &mut self.tally {
             LoadedTally::Parsed(tally) => {
-                let ended = tally.note_runs(now_ms, &self.started_by, self.is_stop);
+                let trace = TraceContext::current().map(|context| context.to_string());
+                let ended = tally.note_runs(now_ms, &self.started_by, trace.as_deref(), self.is_stop);
                 (Some(serde_json::to_string(tally).map_err(unreadable)?), ended)
             }
             LoadedTally::Missing | LoadedTally::Text(_) => (None, Vec::new()),

@@ -7,6 +7,7 @@ use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, Plan, Refiling, StartedBy, Tally, block_of, place_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
+use rowmill_telemetry::TraceContext;
 
 use super::ledger::Ledger;
 use super::live::LiveDelta;
@@ -360,6 +361,14 @@ impl<V: Copy> RowChanges<V> {
         match &self.tally {
             LoadedTally::Parsed(tally) => tally.run_number(),
             LoadedTally::Missing | LoadedTally::Text(_) => 0,
+        }
+    }
+
+    /// The trace of the request that started the present run.
+    pub fn run_trace(&self) -> Option<TraceContext> {
+        match &self.tally {
+            LoadedTally::Parsed(tally) => TraceContext::parse(tally.run_trace()?),
+            LoadedTally::Missing | LoadedTally::Text(_) => None,
         }
     }
 

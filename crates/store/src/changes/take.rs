@@ -57,8 +57,9 @@ impl<'a> CellTaker<'a> {
         let attempts = row.details.tries(slot, mark);
         let waiting_since_ms = row.details.waiting_since_ms(slot, mark);
         let (row, values) = (row.id, row.values.clone());
-        let (run, project) = (changes.run_number(), Arc::clone(&changes.project));
-        self.claimed.push(Claimed { ticket, row, values, attempts, waiting_since_ms, run, project });
+        let (run, trace) = (changes.run_number(), changes.run_trace());
+        let project = Arc::clone(&changes.project);
+        self.claimed.push(Claimed { ticket, row, values, attempts, waiting_since_ms, run, trace, project });
         Ok(true)
     }
 

@@ -120,6 +120,7 @@ pub const CASES: &[(&str, Case)] = cases![
     observe::projects_with_work_are_told,
     runs::a_run_that_is_over_is_kept,
     runs::a_run_says_who_started_it_and_how_it_ended,
+    runs::the_cells_of_a_run_know_its_trace,
     runs::runs_are_kept_newest_first_and_not_without_end,
     stale::a_column_that_asks_something_else_has_stale_results,
     stale::an_edit_that_is_undone_leaves_nothing_stale,

@@ -7,12 +7,14 @@ use rowmill_model::cell::Meta;
 use rowmill_model::plan::{EndedRun, LeftCells, Pick, StartedBy};
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId};
+use rowmill_telemetry::TraceContext;
 use uuid::Uuid;
 
 use super::make::{ANSWER, SECOND, create, insert, numbered, processed, row_id};
 use crate::store::Store;
 use crate::work::{
-    CellResult, Claim, ENDED_RUNS_KEPT_MS, Lane, Rows, Settlement, Stop, Trigger, Triggered, WorkerId,
+    CellResult, Claim, Claimed, ENDED_RUNS_KEPT_MS, Lane, Rows, Settlement, Stop, Trigger, Triggered,
+    WorkerId,
 };
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
@@ -84,6 +86,45 @@ pub(super) async fn a_run_that_is_over_is_kept(store: &dyn Store) {
     assert_eq!((status.tally.running(), status.tally.run_number()), (None, 1));
     assert!(store.delete_project(id, None).await.unwrap());
     assert!(ended(store, id).await.is_empty());
+}
+
+pub(super) async fn the_cells_of_a_run_know_its_trace(store: &dyn Store) {
+    let mut project = processed(1, 1);
+    project.autoplay = true;
+    let id = create(store, project).await.project.id;
+    let trace = |last: char| TraceContext::parse(&format!("00-{}{last}-00000000000000a1-01", "4".repeat(31)));
+    let claim = async |slot| {
+        let (now, asks) = (Timestamp::from_millisecond(100).unwrap(), vec![(Lane { project: id, slot }, 10)]);
+        let claim = Claim { worker: WORKER, expires_at_ms: 9_000, now, asks, bytes_max: usize::MAX };
+        store.claim(claim).await.unwrap()
+    };
+    let traces = |cells: &[Claimed]| cells.iter().map(|cell| cell.trace).collect::<Vec<_>>();
+    let settle = async |cells: Vec<Claimed>| {
+        let settled = |cell: Claimed| Settlement {
+            ticket: cell.ticket,
+            result: CellResult::Value("1".into(), Meta::new()),
+        };
+        store.settle(WORKER, 100, cells.into_iter().map(settled).collect()).await.unwrap();
+    };
+    // Of the request that made the rows.
+    TraceContext::scope(trace('1'), insert(store, id, numbered(1, 2))).await;
+    let cells = claim(ANSWER).await;
+    assert_eq!(traces(&cells), [trace('1'), trace('1')]);
+    // Whoever triggers meanwhile joins the run, and its trace.
+    TraceContext::scope(trace('2'), store.start_run(row(0, 5, id), key("a"))).await.unwrap();
+    settle(cells).await;
+    let second = claim(SECOND).await;
+    assert_eq!(traces(&second), [trace('1'), trace('1')]);
+    settle(second).await;
+    settle(claim(ANSWER).await).await;
+    // The next run has its own, or none.
+    TraceContext::scope(trace('3'), store.start_run(row(0, 6, id), key("a"))).await.unwrap();
+    let third = claim(ANSWER).await;
+    assert_eq!(traces(&third), [trace('3')]);
+    settle(third).await;
+    settle(claim(SECOND).await).await;
+    store.start_run(row(1, 7, id), key("a")).await.unwrap();
+    assert_eq!(traces(&claim(ANSWER).await), [None]);
 }
 
 pub(super) async fn a_run_says_who_started_it_and_how_it_ended(store: &dyn Store) {

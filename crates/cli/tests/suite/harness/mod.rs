@@ -14,6 +14,7 @@ pub(crate) mod http;
 pub(crate) mod preload;
 pub(crate) mod runner;
 pub(crate) mod server;
+pub(crate) mod spans;
 pub(crate) mod stub_server;
 pub(crate) mod table;
 

@@ -341,7 +341,8 @@ pub(crate) fn command(folder: &DataDir) -> Command {
     let released = std::env::var_os("ROWMILL_TEST_BINARY");
     let mut command = Command::new(released.unwrap_or_else(|| env!("CARGO_BIN_EXE_rowmill").into()));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("ROWMILL_") {
+        let is_setting = |prefix: &str| name.to_string_lossy().starts_with(prefix);
+        if is_setting("ROWMILL_") || is_setting("OTEL_") {
             command.env_remove(name);
         }
     }

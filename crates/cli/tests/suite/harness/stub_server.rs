@@ -18,6 +18,8 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: String,
+    /// The body as it came, whether it is text or not.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Seen {
@@ -220,5 +222,6 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Seen> {
     let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Seen { method, path, headers, body: String::from_utf8_lossy(&body).into_owned() })
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Some(Seen { method, path, headers, body: text, bytes: body })
 }

@@ -1,7 +1,9 @@
 //! `rowmill doctor` tells healthy set-ups from broken ones, and says what to do.
 
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Output;
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("doctor", Own:
 
 pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("doctor", Embedded:
     a_broken_data_folder_is_told,
+    whoever_may_not_read_is_told_whose_user_to_be,
 );
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("doctor", Nodes:
@@ -141,6 +144,38 @@ fn what_is_wrong_around_the_server_is_told_with_what_to_do() {
     finds(&folder, &half, "providers", "warning", "Set ROWMILL_ANTHROPIC_API_KEY.");
     let wrong = [("ROWMILL_HUNTER_API_KEY", "can\nary")];
     finds(&folder, &wrong, "providers", "problem", "ROWMILL_HUNTER_API_KEY");
+}
+
+fn whoever_may_not_read_is_told_whose_user_to_be() {
+    let folder = DataDir::new();
+    let server = Server::start_in(Arc::clone(&folder), &[SECRET]);
+    server.terminate();
+    assert!(server.wait_for_end().success());
+    let mode =
+        |path: &Path, mode: u32| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    let mut command = server::command(&folder);
+    command.envs([LISTEN, SECRET]).args(["doctor", "--json"]).current_dir("/");
+    // Nothing is forbidden to the superuser, who can be somebody else.
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        mode(folder.path(), 0o755);
+        mode(&folder.data(), 0o700);
+        command.uid(65_534).gid(65_534);
+    } else {
+        mode(&folder.data(), 0o000);
+    }
+    let told = command.output();
+    mode(&folder.data(), 0o700);
+    let told = told.unwrap();
+    let report: Value = serde_json::from_slice(&told.stdout).unwrap_or_else(|_| panic!("{told:?}"));
+    for check in ["folder", "database"] {
+        let is_told = report["checks"].as_array().unwrap().iter().any(|finding| {
+            finding["check"] == check
+                && finding["status"] == "problem"
+                && finding["action"].as_str().unwrap().starts_with("Run it as the server's user")
+        });
+        assert!(is_told, "{check}: {report:#}");
+    }
+    assert!(!report.to_string().contains("the first start makes it"), "{report:#}");
 }
 
 fn a_broken_data_folder_is_told() {

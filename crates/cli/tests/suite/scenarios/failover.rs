@@ -8,6 +8,7 @@ use serde_json::json;
 use super::nodes::{Service, WriteLog, asking_table, insist, provider, verify, write};
 use super::processing::{asks, ended};
 use crate::harness::database::waiting;
+use crate::harness::exposition::Exposition;
 use crate::harness::runner::scenarios;
 use crate::harness::server::{DataDir, UNLIMITED};
 use crate::harness::stub_server::Reply;
@@ -107,6 +108,12 @@ fn a_database_that_says_nothing_is_given_up_on() {
         });
     });
     let longest = start.elapsed();
+    let told = Exposition::read(&server.metrics());
+    assert_eq!(told.sum("rowmill_database_up", &[]), Some(0.0));
+    assert!(told.sum("rowmill_database_max_connections", &[]) > Some(0.0));
+    for name in ["rowmill_database_connections", "rowmill_database_waiting_requests"] {
+        assert!(told.sum(name, &[]).is_some(), "{name} is told all the same");
+    }
     database.thaw();
     assert!(longest < REQUEST_TIME_MAX, "a request took {longest:?}");
     println!("a database that hangs was given up on within {longest:?}");

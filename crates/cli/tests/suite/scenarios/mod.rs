@@ -91,6 +91,7 @@ mod summaries;
 mod system;
 mod teams;
 mod tls;
+mod traces;
 mod trash;
 mod trials;
 mod turmoil;
@@ -254,6 +255,8 @@ const ALL: &[&[Scenario]] = &[
     inbound_hooks::SHARED,
     inbound_deliveries::SHARED,
     trash::SHARED,
+    traces::OWN,
+    traces::NODES,
 ];
 
 pub(crate) fn all() -> Vec<Scenario> {

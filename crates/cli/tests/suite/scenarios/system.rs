@@ -230,6 +230,8 @@ fn everything_said_in_json_mode_has_one_shape() {
         ("ROWMILL_LOG_FORMAT", "json"),
         ("ROWMILL_ADMIN_LISTEN", "127.0.0.1:0"),
         ("ROWMILL_DRAIN_SECONDS", "1"),
+        // As Kubernetes does for a service of our name.
+        ("ROWMILL_PORT", "tcp://10.0.0.1:80"),
     ];
     let server = Server::start(&settings);
     let first = eventually("the first key is told", Duration::from_secs(10), || {
@@ -247,7 +249,13 @@ fn everything_said_in_json_mode_has_one_shape() {
         server.folder(),
         &[("ROWMILL_LOG_FORMAT", "json"), ("ROWMILL_ADMIN_LISTEN", "192.0.2.1:1")],
     );
-    let said = [server.printed(), server.log(), told].join("\n");
+    let json = ("ROWMILL_LOG_FORMAT", "json");
+    let misspelt = server::refusal(server.folder(), &[json, ("ROWMILL_LISTN", "x")]);
+    let misused = server::refusal(server.folder(), &[json, ("ROWMILL_PAGE_SIZE_MAX", "many")]);
+    std::fs::write(server.folder().path().join("rowmill.toml"), "page_size_mx = 3").unwrap();
+    let misread = server::refusal(server.folder(), &[json]);
+    std::fs::remove_file(server.folder().path().join("rowmill.toml")).unwrap();
+    let said = [server.printed(), server.log(), told, misspelt, misused, misread].join("\n");
     for line in said.lines().filter(|line| !line.is_empty()) {
         let read: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
         assert!(read["fields"]["message"].is_string() && read["target"].is_string(), "{line}");
@@ -257,6 +265,10 @@ fn everything_said_in_json_mode_has_one_shape() {
     }
     for words in [
         "is listening on",
+        "ROWMILL_PORT is ignored",
+        "did you mean ROWMILL_LISTEN?",
+        "invalid value 'many'",
+        "did you mean page_size_max?",
         "metrics are also on",
         "is draining",
         "is stopping",

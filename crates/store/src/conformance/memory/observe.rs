@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::error::Result;
-use crate::observe::{BusyProject, DatabaseStats, ObserveStore};
+use crate::observe::{BusyProject, DatabaseStats, ObserveStore, PoolStats};
 
 #[async_trait]
 impl ObserveStore for MemoryStore {
@@ -23,5 +23,9 @@ impl ObserveStore for MemoryStore {
 
     async fn database_stats(&self) -> Result<DatabaseStats> {
         Ok(DatabaseStats::default())
+    }
+
+    fn pool_stats(&self) -> PoolStats {
+        PoolStats::default()
     }
 }

@@ -11,6 +11,7 @@ use rowmill_model::plan::{
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, Deletion, Project, Record, RowId, View};
+use rowmill_telemetry::TraceContext;
 
 use crate::error::Result;
 use crate::processing_status::ProcessingStatus;
@@ -140,7 +141,8 @@ impl MemoryProject {
 
     /// Keeps the runs that ended, and forgets those that are too old.
     pub(super) fn keep_runs(&mut self, now_ms: i64, by: &StartedBy, is_stop: bool) {
-        let ended = self.tally.note_runs(now_ms, by, is_stop);
+        let trace = TraceContext::current().map(|context| context.to_string());
+        let ended = self.tally.note_runs(now_ms, by, trace.as_deref(), is_stop);
         if ended.is_empty() {
             return;
         }

@@ -7,6 +7,7 @@ use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Ending, Phase, Rehearsal, StartedBy, Verdict, block_of, place_of, position_of};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
+use rowmill_telemetry::TraceContext;
 
 use super::change::Changes;
 use super::state::{MemoryClaim, State};
@@ -211,6 +212,7 @@ impl State {
                         attempts: trying.as_ref().map_or(0, |trying| trying.attempts),
                         waiting_since_ms: trying.and_then(|trying| trying.since_ms),
                         run: self.entry(lane.project)?.tally.run_number(),
+                        trace: self.entry(lane.project)?.tally.run_trace().and_then(TraceContext::parse),
                         project: Arc::clone(&project),
                     });
                 }
