@@ -8,6 +8,8 @@
 //! - [`llm`]: language models that speak OpenAI's or Anthropic's wire.
 //! - [`http_api`]: one request a column describes.
 //! - [`email`]: finders of a person's e-mail address.
+//! - [`verify`]: verifiers of e-mail addresses.
+//! - [`directory`]: what is known of a company, and who works there.
 //! - [`scrape`]: the content of web pages.
 //! - [`search`]: web search.
 //! - [`attachment`]: images and PDF documents for a model.
@@ -17,6 +19,7 @@ pub mod access;
 pub mod attachment;
 mod bounded_value;
 pub mod catalogue;
+pub mod directory;
 pub mod email;
 pub mod failure;
 pub mod gate;
@@ -25,7 +28,10 @@ pub mod llm;
 pub mod redactor;
 pub mod scrape;
 pub mod search;
+mod session;
 pub mod ssrf_guard;
+mod vendors;
+pub mod verify;
 
 pub use access::Access;
 pub use failure::{Failure, FailureKind};
