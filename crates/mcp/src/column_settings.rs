@@ -1,6 +1,8 @@
 //! A column's settings as one flat object, whichever configuration of the API they stand in.
 
-use rowmill_model::column::{AiConfig, ApiConfig, ReferenceConfig, WaterfallEmail, WebScraper};
+use rowmill_model::column::{
+    AiConfig, ApiConfig, FindCompany, FindPeople, ReferenceConfig, VerifyEmail, WaterfallEmail, WebScraper,
+};
 use rowmill_model::corrections::ColumnField;
 use rowmill_model::template::{Catalogue, TEMPLATES, Template};
 use rowmill_model::{Offence, Table};
@@ -37,6 +39,9 @@ pub(crate) fn schemas(template: &Template) -> Map<String, Value> {
         Some("aiConfig") => properties::<AiConfig>(),
         Some("waterfallEmail") => properties::<WaterfallEmail>(),
         Some("webScraper") => properties::<WebScraper>(),
+        Some("verifyEmail") => properties::<VerifyEmail>(),
+        Some("findCompany") => properties::<FindCompany>(),
+        Some("findPeople") => properties::<FindPeople>(),
         Some("apiConfig") => properties::<ApiConfig>(),
         Some("referenceConfig") => properties::<ReferenceConfig>(),
         _ => Map::new(),
@@ -286,6 +291,7 @@ mod tests {
             ("aiConfig.prompt", "settings.prompt"),
             ("columns[3].aiConfig.prompt", "columns[3].settings.prompt"),
             ("column.taskConfig.webScraper.url", "settings.url"),
+            ("taskConfig.verifyEmail.inputMapping.email", "settings.inputMapping.email"),
             ("runCondition[0].columnId", "runIf[0].column"),
             ("templateId", "kind"),
             ("referenceConfig.columnId", "settings.columnId"),

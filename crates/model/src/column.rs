@@ -1,15 +1,17 @@
 //! A column: what it is called, what fills it, and what it waits for.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::ai_config::{AiConfig, AiFallback, AiProvider, Processing};
 use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
+pub use crate::lookup::{
+    FindCompany, FindPeople, Lookup, LookupTask, VerifyEmail, WaterfallEmail, WaterfallProvider,
+};
 use crate::record::Slot;
 pub use crate::research::Research;
 pub use crate::web_scraper::{Crawl, RenderMode, ScrapeFormat, ScrapeSelectors, WebScraper};
@@ -22,7 +24,7 @@ pub enum ColumnType {
     Manual,
     /// A language model responds to a prompt.
     Ai,
-    /// A built-in task: the e-mail waterfall or the web scraper.
+    /// A built-in task: the e-mail waterfall, the web scraper, e-mail verification, companies or people.
     Task,
     /// An HTTP request.
     Api,
@@ -46,7 +48,7 @@ impl ColumnType {
     pub fn data_shapes(self) -> &'static [DataShape] {
         match self {
             Self::Manual | Self::Ai => &[DataShape::Text, DataShape::Json],
-            Self::Task => &[DataShape::Waterfall, DataShape::ScrapeResult],
+            Self::Task => &[DataShape::Waterfall, DataShape::ScrapeResult, DataShape::Json],
             Self::Api | Self::Reference => &[DataShape::Json],
         }
     }
@@ -146,7 +148,7 @@ pub struct Dependency {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskConfig {
-    /// `waterfallEmail` or `webScraper`.
+    /// `waterfallEmail`, `webScraper`, `verifyEmail`, `findCompany` or `findPeople`.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub task_type: String,
@@ -154,87 +156,81 @@ pub struct TaskConfig {
     pub waterfall_email: Option<WaterfallEmail>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web_scraper: Option<WebScraper>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_email: Option<VerifyEmail>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find_company: Option<FindCompany>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find_people: Option<FindPeople>,
 }
 
 impl TaskConfig {
-    pub const WATERFALL_EMAIL: &str = "waterfallEmail";
     pub const WEB_SCRAPER: &str = "webScraper";
-}
 
-/// E-mail finders, tried in order until one succeeds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WaterfallEmail {
-    /// Always `email`.
-    #[serde(default = "WaterfallEmail::waterfall_type_default")]
-    #[schemars(length(max = 64))]
-    pub waterfall_type: String,
-    #[serde(default)]
-    #[schemars(length(max = 100))]
-    pub providers: Vec<WaterfallProvider>,
-    /// The inputs of the search: `first_name`, `last_name`, `full_name`, `domain`; `""` means not mapped.
-    #[serde(default)]
-    #[schemars(with = "InputMapping")]
-    pub input_mapping: BTreeMap<String, String>,
-}
-
-impl WaterfallEmail {
-    pub const TYPE: &str = "email";
-    pub const INPUT_KEYS: [&str; 4] = ["first_name", "last_name", "full_name", "domain"];
-
-    fn waterfall_type_default() -> String {
-        Self::TYPE.to_owned()
-    }
-}
-
-/// Describes [`WaterfallEmail::input_mapping`]. It is shown with its four keys; what is sent is brought to them.
-struct InputMapping;
-
-impl JsonSchema for InputMapping {
-    fn schema_name() -> Cow<'static, str> {
-        "InputMapping".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let text = || json_schema!({ "type": "string" });
-        let properties: serde_json::Map<_, _> =
-            WaterfallEmail::INPUT_KEYS.iter().map(|key| ((*key).to_owned(), text().to_value())).collect();
-        let mut schema = json_schema!({
-            "type": "object",
-            "description": "The inputs of the search: a text with references such as `@{col_name}`, or `\"\"`. \
-             Other keys are dropped.",
-            "properties": properties,
-        });
-        if generator.contract().is_serialize() {
-            schema.insert("required".to_owned(), WaterfallEmail::INPUT_KEYS.to_vec().into());
-            schema.insert("additionalProperties".to_owned(), false.into());
-        } else {
-            schema.insert("additionalProperties".to_owned(), text().to_value());
-            // In TypeScript, fields that may be missing do not go together with a type for all others.
-            let told = serde_json::json!({ "additionalProperties": true });
-            schema.insert("x-document".to_owned(), told);
+    /// A task with nothing set yet.
+    pub fn bare(task_type: &str) -> Self {
+        Self {
+            task_type: task_type.to_owned(),
+            waterfall_email: None,
+            web_scraper: None,
+            verify_email: None,
+            find_company: None,
+            find_people: None,
         }
-        schema
     }
-}
 
-/// One finder of a waterfall.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WaterfallProvider {
-    /// The entry's id, unique in its column.
-    #[serde(default)]
-    #[schemars(length(max = 100))]
-    pub id: String,
-    /// The finder to call, such as `hunter` or `pattern`.
-    #[serde(default)]
-    #[schemars(length(max = 100))]
-    pub task_type: String,
-    #[serde(default)]
-    pub enabled: bool,
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 100_000))]
-    pub order: u32,
+    /// The task's providers and inputs, if it is one that asks providers in order.
+    pub fn lookup(&self) -> Option<Lookup<'_>> {
+        let task = LookupTask::parse(&self.task_type)?;
+        self.lookups().into_iter().flatten().find(|lookup| lookup.task == task)
+    }
+
+    fn lookups(&self) -> [Option<Lookup<'_>>; 4] {
+        let Self { task_type: _, waterfall_email, web_scraper: _, verify_email, find_company, find_people } =
+            self;
+        [
+            waterfall_email.as_ref().map(|WaterfallEmail { waterfall_type: _, providers, input_mapping }| {
+                Lookup { task: LookupTask::WaterfallEmail, providers, input_mapping }
+            }),
+            verify_email.as_ref().map(|VerifyEmail { providers, input_mapping }| Lookup {
+                task: LookupTask::VerifyEmail,
+                providers,
+                input_mapping,
+            }),
+            find_company.as_ref().map(|FindCompany { providers, input_mapping }| Lookup {
+                task: LookupTask::FindCompany,
+                providers,
+                input_mapping,
+            }),
+            find_people.as_ref().map(|FindPeople { providers, input_mapping, limit: _ }| Lookup {
+                task: LookupTask::FindPeople,
+                providers,
+                input_mapping,
+            }),
+        ]
+    }
+
+    /// The providers and the inputs of every task that is set, to be changed.
+    pub fn lookups_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (LookupTask, &mut Vec<WaterfallProvider>, &mut BTreeMap<String, String>)> {
+        let Self { task_type: _, waterfall_email, web_scraper: _, verify_email, find_company, find_people } =
+            self;
+        let email =
+            waterfall_email.as_mut().map(|WaterfallEmail { waterfall_type: _, providers, input_mapping }| {
+                (LookupTask::WaterfallEmail, providers, input_mapping)
+            });
+        let verify = verify_email.as_mut().map(|VerifyEmail { providers, input_mapping }| {
+            (LookupTask::VerifyEmail, providers, input_mapping)
+        });
+        let company = find_company.as_mut().map(|FindCompany { providers, input_mapping }| {
+            (LookupTask::FindCompany, providers, input_mapping)
+        });
+        let people = find_people.as_mut().map(|FindPeople { providers, input_mapping, limit: _ }| {
+            (LookupTask::FindPeople, providers, input_mapping)
+        });
+        [email, verify, company, people].into_iter().flatten()
+    }
 }
 
 /// An HTTP request made for each cell. `@{columnId}` can be used in `url`, `headers`, `query` and `body`.

@@ -26,7 +26,7 @@ mod merge;
 
 use serde_json::{Map, Value};
 
-use crate::column::{AiConfig, Column, Research, Retry};
+use crate::column::{AiConfig, Column, DataShape, Research, Retry, TaskConfig};
 use crate::filter::Filters;
 use crate::ids::ColumnId;
 use crate::limits::Limits;
@@ -171,7 +171,7 @@ impl Change<'_> {
         let draft = self.draft(&table, &stored, &mut fixes);
         let mut column = document::read(&draft, &stored, &mut self.offences);
         header::correct(&table, &mut column, &mut fixes, &mut self.offences);
-        config::correct(&mut column, self.catalogue, &mut fixes);
+        config::correct(&mut column, Template::of(&stored).task_type(), self.catalogue, &mut fixes);
         format::correct(&mut column, self.body, &mut fixes, &mut self.offences);
         self.set_run_condition(&table, &draft, &mut column, &mut fixes);
         if column.id.is_trigger() {
@@ -307,7 +307,11 @@ fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Temp
         ai_config: template
             .is_research()
             .then(|| AiConfig { research: Some(Research::default()), ..AiConfig::default() }),
-        task_config: None,
+        // Only this tells tasks with values of the same shape apart.
+        task_config: template
+            .task_type()
+            .filter(|_| template.data_shape == DataShape::Json)
+            .map(TaskConfig::bare),
         api_config: None,
         reference_config: None,
         run_condition: Filters::default(),

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::column::AiProvider;
+use crate::lookup::LookupTask;
 
 /// Somebody who is asked for a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Provider {
     pub label: &'static str,
     pub kind: ProviderKind,
     pub credential: Credential,
+    /// The tasks whose columns can ask it.
+    pub tasks: &'static [LookupTask],
 }
 
 /// The kind of a provider.
@@ -27,6 +30,8 @@ pub enum ProviderKind {
     Finder,
     /// Searches the web.
     Search,
+    /// Verifies e-mail addresses.
+    Verifier,
 }
 
 /// What stands in the `apiKey`.
@@ -43,8 +48,8 @@ pub enum Credential {
     OwnServer,
 }
 
-/// All of them; the finders in the order a new waterfall tries them, and so the search engines.
-pub static PROVIDERS: [Provider; 18] = [
+/// All of them; those of a task in the order a new column asks them, and so the search engines.
+pub static PROVIDERS: [Provider; 22] = [
     OPENAI,
     ANTHROPIC,
     HUNTER,
@@ -58,6 +63,10 @@ pub static PROVIDERS: [Provider; 18] = [
     ANYMAILFINDER,
     WIZA,
     PATTERN,
+    DOMAIN_CHECK,
+    ZEROBOUNCE,
+    NEVERBOUNCE,
+    MILLIONVERIFIER,
     SEARXNG,
     SERPER,
     BRAVE,
@@ -70,21 +79,41 @@ pub const OPENAI: Provider = Provider {
     label: "OpenAI-compatible",
     kind: ProviderKind::Ai,
     credential: Credential::KeyUnlessOwnServer,
+    tasks: &[],
 };
-pub const ANTHROPIC: Provider =
-    Provider { id: "anthropic", label: "Anthropic", kind: ProviderKind::Ai, credential: Credential::Key };
-pub const HUNTER: Provider = finder("hunter", "Hunter", Credential::Key);
-pub const FINDYMAIL: Provider = finder("findymail", "Findymail", Credential::Key);
+pub const ANTHROPIC: Provider = Provider {
+    id: "anthropic",
+    label: "Anthropic",
+    kind: ProviderKind::Ai,
+    credential: Credential::Key,
+    tasks: &[],
+};
+pub const HUNTER: Provider =
+    Provider { tasks: &LookupTask::ALL, ..finder("hunter", "Hunter", Credential::Key) };
+pub const FINDYMAIL: Provider = Provider {
+    tasks: &[LookupTask::WaterfallEmail, LookupTask::VerifyEmail],
+    ..finder("findymail", "Findymail", Credential::Key)
+};
 pub const PROSPEO: Provider = finder("prospeo", "Prospeo", Credential::Key);
 pub const DROPCONTACT: Provider = finder("dropcontact", "Dropcontact", Credential::Key);
-pub const APOLLO: Provider = finder("apollo", "Apollo", Credential::Key);
+pub const APOLLO: Provider = Provider {
+    tasks: &[LookupTask::WaterfallEmail, LookupTask::FindCompany, LookupTask::FindPeople],
+    ..finder("apollo", "Apollo", Credential::Key)
+};
 pub const SNOV: Provider = finder("snov", "Snov.io", Credential::IdAndSecret);
 pub const ICYPEAS: Provider = finder("icypeas", "Icypeas", Credential::Key);
-pub const LEADMAGIC: Provider = finder("leadmagic", "LeadMagic", Credential::Key);
+pub const LEADMAGIC: Provider =
+    Provider { tasks: &LookupTask::ALL, ..finder("leadmagic", "LeadMagic", Credential::Key) };
 pub const ANYMAILFINDER: Provider = finder("anymailfinder", "Anymail Finder", Credential::Key);
 pub const WIZA: Provider = finder("wiza", "Wiza", Credential::Key);
 /// Guesses an address from the usual patterns.
 pub const PATTERN: Provider = finder("pattern", "Pattern guess", Credential::None);
+
+/// Looks at the address and asks DNS where its mail goes.
+pub const DOMAIN_CHECK: Provider = verifier("domaincheck", "Domain check", Credential::None);
+pub const ZEROBOUNCE: Provider = verifier("zerobounce", "ZeroBounce", Credential::Key);
+pub const NEVERBOUNCE: Provider = verifier("neverbounce", "NeverBounce", Credential::Key);
+pub const MILLIONVERIFIER: Provider = verifier("millionverifier", "MillionVerifier", Credential::Key);
 
 pub const SEARXNG: Provider = search("searxng", "SearXNG", Credential::OwnServer);
 pub const SERPER: Provider = search("serper", "Serper", Credential::Key);
@@ -93,11 +122,15 @@ pub const TAVILY: Provider = search("tavily", "Tavily", Credential::Key);
 pub const EXA: Provider = search("exa", "Exa", Credential::Key);
 
 const fn search(id: &'static str, label: &'static str, credential: Credential) -> Provider {
-    Provider { id, label, kind: ProviderKind::Search, credential }
+    Provider { id, label, kind: ProviderKind::Search, credential, tasks: &[] }
 }
 
 const fn finder(id: &'static str, label: &'static str, credential: Credential) -> Provider {
-    Provider { id, label, kind: ProviderKind::Finder, credential }
+    Provider { id, label, kind: ProviderKind::Finder, credential, tasks: &[LookupTask::WaterfallEmail] }
+}
+
+const fn verifier(id: &'static str, label: &'static str, credential: Credential) -> Provider {
+    Provider { id, label, kind: ProviderKind::Verifier, credential, tasks: &[LookupTask::VerifyEmail] }
 }
 
 impl Provider {
@@ -155,6 +188,33 @@ mod tests {
     }
 
     #[test]
+    fn who_can_be_asked_for_what() {
+        let check = |task: LookupTask, expected: &[&str]| {
+            let asked = PROVIDERS.iter().filter(|provider| provider.tasks.contains(&task));
+            let asked: Vec<&str> = asked.map(|provider| provider.id).collect();
+            assert_eq!(asked, expected, "{task:?}");
+        };
+        check(
+            LookupTask::VerifyEmail,
+            &[
+                "hunter",
+                "findymail",
+                "leadmagic",
+                "domaincheck",
+                "zerobounce",
+                "neverbounce",
+                "millionverifier",
+            ],
+        );
+        check(LookupTask::FindCompany, &["hunter", "apollo", "leadmagic"]);
+        check(LookupTask::FindPeople, &["hunter", "apollo", "leadmagic"]);
+        for provider in &PROVIDERS {
+            let finds = provider.tasks.contains(&LookupTask::WaterfallEmail);
+            assert_eq!(finds, provider.kind == ProviderKind::Finder, "{}", provider.id);
+        }
+    }
+
+    #[test]
     fn what_configures_a_provider() {
         let check = |provider: Provider, expected: [bool; 4]| {
             let found = [(false, false), (false, true), (true, false), (true, true)]
@@ -165,6 +225,7 @@ mod tests {
         check(ANTHROPIC, [false, false, true, true]);
         check(SNOV, [false, false, true, true]);
         check(PATTERN, [true; 4]);
+        check(DOMAIN_CHECK, [true; 4]);
         check(SEARXNG, [false, true, false, true]);
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::column::{Column, TaskConfig, WaterfallEmail, WebScraper};
+use crate::column::{Column, WebScraper};
 use crate::limits::{NAME_CHARS_MAX, SECRET_NAME_CHARS_MAX};
 use crate::path::Path;
 use crate::table::{Table, header_key};
@@ -232,14 +232,14 @@ pub fn for_each_template_at(column: &mut Column, mut visit: impl FnMut(&str, Sec
             visit(&format!("aiConfig.attachments[{place}]"), Secrets::Refused, text);
         }
     }
-    if let Some(TaskConfig { task_type: _, waterfall_email, web_scraper }) = &mut column.task_config {
-        if let Some(WaterfallEmail { input_mapping, .. }) = waterfall_email {
+    if let Some(task_config) = &mut column.task_config {
+        for (task, _, input_mapping) in task_config.lookups_mut() {
             for (key, text) in input_mapping {
-                let place = format!("taskConfig.waterfallEmail.inputMapping.{key}");
+                let place = format!("taskConfig.{}.inputMapping.{key}", task.word());
                 visit(&place, Secrets::Refused, text);
             }
         }
-        if let Some(WebScraper { url, .. }) = web_scraper {
+        if let Some(WebScraper { url, .. }) = &mut task_config.web_scraper {
             visit("taskConfig.webScraper.url", Secrets::Refused, url);
         }
     }

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::column::{Column, ColumnType, DataShape, Research, TaskConfig, WaterfallEmail};
-use crate::provider::{self, PROVIDERS, Provider, ProviderKind};
+use crate::column::{
+    Column, ColumnType, DataShape, FindPeople, LookupTask, Research, TaskConfig, WaterfallEmail,
+};
+use crate::provider::{self, PROVIDERS, Provider};
 
 /// A column template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub struct Template {
     pub data_shape: DataShape,
 }
 
-pub static TEMPLATES: [Template; 8] = [
+pub static TEMPLATES: [Template; 11] = [
     Template {
         id: "manual",
         v3_id: "manual",
@@ -68,6 +70,30 @@ pub static TEMPLATES: [Template; 8] = [
         data_shape: DataShape::ScrapeResult,
     },
     Template {
+        id: "verify-email",
+        v3_id: "verify-email",
+        label: "Email verification",
+        description: "Whether an e-mail address takes mail. E-mail verifiers are asked in order until one knows.",
+        kind: ColumnType::Task,
+        data_shape: DataShape::Json,
+    },
+    Template {
+        id: "find-company",
+        v3_id: "find-company",
+        label: "Company data",
+        description: "Name, industry, size, country and more of a company, by its domain or name.",
+        kind: ColumnType::Task,
+        data_shape: DataShape::Json,
+    },
+    Template {
+        id: "find-people",
+        v3_id: "find-people",
+        label: "People of a company",
+        description: "A list of people who work at a company, by its domain or name.",
+        kind: ColumnType::Task,
+        data_shape: DataShape::Json,
+    },
+    Template {
         id: "http-api",
         v3_id: "http-api",
         label: "HTTP API",
@@ -93,6 +119,18 @@ impl Template {
         self.id == Self::RESEARCH
     }
 
+    /// The task of its columns, as `taskType` names it.
+    pub fn task_type(&self) -> Option<&'static str> {
+        match self.id {
+            "waterfall-email" => Some(LookupTask::WaterfallEmail.word()),
+            "web-scraper" => Some(TaskConfig::WEB_SCRAPER),
+            "verify-email" => Some(LookupTask::VerifyEmail.word()),
+            "find-company" => Some(LookupTask::FindCompany.word()),
+            "find-people" => Some(LookupTask::FindPeople.word()),
+            _ => None,
+        }
+    }
+
     /// Finds a template by its word in either version.
     pub fn named(word: &str) -> Option<&'static Self> {
         TEMPLATES.iter().find(|template| template.id == word || template.v3_id == word)
@@ -106,8 +144,12 @@ impl Template {
             of_kind
                 .filter(move |template| column.kind != ColumnType::Ai || template.is_research() == researches)
         };
-        same_kind()
-            .find(|template| template.data_shape == column.data_shape)
+        let task_type = column.task_config.as_ref().map(|task| task.task_type.as_str());
+        let same_shape = || same_kind().filter(|template| template.data_shape == column.data_shape);
+        // Several tasks have values of the same shape.
+        same_shape()
+            .find(|template| template.task_type() == task_type)
+            .or_else(|| same_shape().next())
             // A manual column may hold JSON, for which there is no template of its own.
             .or_else(|| same_kind().next())
             .unwrap_or(&TEMPLATES[0])
@@ -125,8 +167,10 @@ impl Template {
                 json!({"aiConfig": {"prompt": "", "outputSchema": {"type": "object"}}})
             }
             (ColumnType::Ai, _) => json!({"aiConfig": {"prompt": ""}}),
-            (ColumnType::Task, DataShape::ScrapeResult) => json!({"taskConfig": web_scraper()}),
-            (ColumnType::Task, _) => json!({"taskConfig": waterfall_email(catalogue)}),
+            (ColumnType::Task, _) => {
+                let task = self.task_type().and_then(LookupTask::parse);
+                json!({"taskConfig": task.map_or_else(web_scraper, |task| lookup(task, catalogue))})
+            }
             (ColumnType::Api, _) => json!({"apiConfig": http_api()}),
             (ColumnType::Reference, _) => json!({"referenceConfig": {"columnId": "", "path": ""}}),
         };
@@ -137,19 +181,21 @@ impl Template {
     }
 }
 
-/// The e-mail finders the service has adapters for.
+/// The providers that tasks can ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalogue {
-    /// In the order a new waterfall tries them.
+    /// In the order a new column asks them.
     pub finders: Vec<Finder>,
 }
 
-/// One e-mail finder.
+/// One provider that tasks can ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finder {
-    /// What a waterfall entry names it by.
+    /// What a column's entry names it by.
     pub task_type: String,
     pub label: String,
+    /// The tasks whose columns can ask it.
+    pub tasks: &'static [LookupTask],
     /// Whether there are credentials for it.
     pub configured: bool,
 }
@@ -157,11 +203,18 @@ pub struct Finder {
 impl Finder {
     /// Guesses an address from the usual patterns. It needs no key.
     pub const PATTERN: &str = provider::PATTERN.id;
+    /// Looks at an address and its domain. It needs no key.
+    pub const DOMAIN_CHECK: &str = provider::DOMAIN_CHECK.id;
 }
 
 impl Catalogue {
-    pub fn knows(&self, task_type: &str) -> bool {
-        self.finders.iter().any(|finder| finder.task_type == task_type)
+    /// Whether columns of this task can ask this provider.
+    pub fn knows(&self, task: LookupTask, task_type: &str) -> bool {
+        self.of_task(task).any(|finder| finder.task_type == task_type)
+    }
+
+    fn of_task(&self, task: LookupTask) -> impl Iterator<Item = &Finder> {
+        self.finders.iter().filter(move |finder| finder.tasks.contains(&task))
     }
 
     /// This catalogue with exactly those finders configured that `has_credentials` says.
@@ -176,43 +229,54 @@ impl Catalogue {
 
 impl Default for Catalogue {
     fn default() -> Self {
-        let finders = PROVIDERS.iter().filter(|provider| provider.kind == ProviderKind::Finder);
+        let finders = PROVIDERS.iter().filter(|provider| !provider.tasks.is_empty());
         let finder = |provider: &Provider| Finder {
             task_type: provider.id.to_owned(),
             label: provider.label.to_owned(),
+            tasks: provider.tasks,
             configured: false,
         };
         Self { finders: finders.map(finder).collect() }
     }
 }
 
-fn waterfall_email(catalogue: &Catalogue) -> Value {
-    let is_pattern = |finder: &&Finder| finder.task_type == Finder::PATTERN;
-    let asked = catalogue.finders.iter().filter(|finder| !is_pattern(finder));
-    let guessed = catalogue.finders.iter().filter(is_pattern);
-    let providers: Vec<Value> = asked
-        .chain(guessed)
-        .enumerate()
-        .map(|(order, finder)| {
-            json!({
-                "id": format!("{}-default", finder.task_type),
-                "taskType": finder.task_type,
-                // A guess is wrong often enough that it is never made unasked.
-                "enabled": finder.configured && finder.task_type != Finder::PATTERN,
-                "order": order,
-            })
+/// A task that asks providers in order. What costs nothing comes first, and a mere guess last.
+fn lookup(task: LookupTask, catalogue: &Catalogue) -> Value {
+    let rank = |finder: &&Finder| match finder.task_type.as_str() {
+        Finder::DOMAIN_CHECK => 0,
+        Finder::PATTERN => 2,
+        _ => 1,
+    };
+    let mut finders: Vec<&Finder> = catalogue.of_task(task).collect();
+    finders.sort_by_key(rank);
+    let entry = |(order, finder): (usize, &Finder)| {
+        json!({
+            "id": format!("{}-default", finder.task_type),
+            "taskType": finder.task_type,
+            // A guess is wrong often enough that it is never made unasked.
+            "enabled": finder.configured && finder.task_type != Finder::PATTERN,
+            "order": order,
         })
-        .collect();
+    };
+    let providers: Vec<Value> = finders.into_iter().enumerate().map(entry).collect();
     let input_mapping: Map<String, Value> =
-        WaterfallEmail::INPUT_KEYS.into_iter().map(|key| (key.to_owned(), json!(""))).collect();
-    json!({
-        "taskType": TaskConfig::WATERFALL_EMAIL,
-        "waterfallEmail": {
-            "waterfallType": WaterfallEmail::TYPE,
-            "providers": providers,
-            "inputMapping": input_mapping,
-        },
-    })
+        task.input_keys().iter().map(|key| ((*key).to_owned(), json!(""))).collect();
+    let mut config = json!({ "providers": providers, "inputMapping": input_mapping });
+    match task {
+        LookupTask::WaterfallEmail => {
+            config = json!({
+                "waterfallType": WaterfallEmail::TYPE,
+                "providers": config["providers"],
+                "inputMapping": config["inputMapping"],
+            });
+        }
+        LookupTask::FindPeople => config["limit"] = FindPeople::LIMIT_DEFAULT.into(),
+        LookupTask::VerifyEmail | LookupTask::FindCompany => {}
+    }
+    let mut task_config = Map::new();
+    task_config.insert("taskType".to_owned(), task.word().into());
+    task_config.insert(task.word().to_owned(), config);
+    task_config.into()
 }
 
 fn web_scraper() -> Value {
@@ -264,6 +328,7 @@ mod tests {
             column.data_shape = template.data_shape;
             let research = template.is_research().then(Research::default);
             column.ai_config = Some(AiConfig { research, ..AiConfig::default() });
+            column.task_config = template.task_type().map(TaskConfig::bare);
             assert_eq!(Template::of(&column), template);
         }
         column.kind = ColumnType::Manual;
@@ -317,7 +382,7 @@ mod tests {
         let waterfall = task.waterfall_email.unwrap();
         assert_eq!(waterfall.input_mapping.len(), 4);
         assert!(waterfall.input_mapping.values().all(String::is_empty));
-        assert_eq!(waterfall.providers.len(), catalogue.finders.len());
+        assert_eq!(waterfall.providers.len(), catalogue.of_task(LookupTask::WaterfallEmail).count());
         for (order, provider) in waterfall.providers.iter().enumerate() {
             assert_eq!(provider.id, format!("{}-default", provider.task_type));
             assert_eq!(provider.order as usize, order);
@@ -325,5 +390,30 @@ mod tests {
             assert_eq!(provider.enabled, expected, "{}", provider.task_type);
         }
         assert_eq!(waterfall.providers.last().unwrap().task_type, Finder::PATTERN);
+    }
+
+    #[test]
+    fn a_new_verification_begins_with_what_costs_nothing() {
+        let catalogue = Catalogue::default().configured(|task_type| task_type != "hunter");
+        let config = Template::named("verify-email").unwrap().config(&catalogue);
+        let task: TaskConfig = serde_json::from_value(config["taskConfig"].clone()).unwrap();
+        let lookup = task.lookup().unwrap();
+        let enabled: Vec<&str> = lookup.enabled().iter().map(|entry| entry.task_type.as_str()).collect();
+        assert_eq!(
+            enabled,
+            ["domaincheck", "findymail", "leadmagic", "zerobounce", "neverbounce", "millionverifier"]
+        );
+        assert_eq!(lookup.providers.len(), 7);
+        assert_eq!(lookup.input_mapping.keys().collect::<Vec<_>>(), ["email"]);
+        for (template, limit) in [("find-company", None), ("find-people", Some(10))] {
+            let config = Template::named(template).unwrap().config(&catalogue);
+            let task: TaskConfig = serde_json::from_value(config["taskConfig"].clone()).unwrap();
+            assert_eq!(task.find_people.as_ref().map(|config| config.limit), limit);
+            assert_eq!(
+                serde_json::to_value(&task).unwrap(),
+                config["taskConfig"],
+                "{template} is not canonical"
+            );
+        }
     }
 }

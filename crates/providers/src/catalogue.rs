@@ -10,6 +10,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::redactor::Secret;
 use crate::search::Engine;
 use crate::ssrf_guard::NetworkPolicy;
+use crate::verify::Verifier;
 
 /// One provider that is called over the net.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub enum Kind {
     Ai(AiProvider),
     Finder(Finder),
     Search(Engine),
+    Verifier(Verifier),
 }
 
 const fn provider(about: About, kind: Kind, base_url: &'static str) -> Provider {
@@ -43,11 +45,15 @@ const fn search(about: About, engine: Engine, base_url: &'static str) -> Provide
     provider(about, Kind::Search(engine), base_url)
 }
 
+const fn verifier(about: About, verifier: Verifier, base_url: &'static str) -> Provider {
+    provider(about, Kind::Verifier(verifier), base_url)
+}
+
 const fn rate(requests: u32, per_seconds: u32) -> RateLimit {
     RateLimit { requests, per_seconds }
 }
 
-pub static PROVIDERS: [Provider; 17] = [
+pub static PROVIDERS: [Provider; 20] = [
     provider(provider::OPENAI, Kind::Ai(AiProvider::Openai), "https://api.openai.com/v1"),
     provider(provider::ANTHROPIC, Kind::Ai(AiProvider::Anthropic), "https://api.anthropic.com"),
     Provider {
@@ -66,6 +72,9 @@ pub static PROVIDERS: [Provider; 17] = [
     finder(provider::LEADMAGIC, Finder::Leadmagic, "https://api.leadmagic.io"),
     finder(provider::ANYMAILFINDER, Finder::Anymailfinder, "https://api.anymailfinder.com"),
     finder(provider::WIZA, Finder::Wiza, "https://wiza.co"),
+    verifier(provider::ZEROBOUNCE, Verifier::Zerobounce, "https://api.zerobounce.net"),
+    verifier(provider::NEVERBOUNCE, Verifier::Neverbounce, "https://api.neverbounce.com"),
+    verifier(provider::MILLIONVERIFIER, Verifier::Millionverifier, "https://api.millionverifier.com"),
     // There is no vendor: it is called only where somebody names their own server.
     search(provider::SEARXNG, Engine::Searxng, ""),
     search(provider::SERPER, Engine::Serper, "https://google.serper.dev"),
@@ -115,14 +124,28 @@ impl Provider {
 
 #[cfg(test)]
 mod tests {
+    use rowmill_model::LookupTask;
     use rowmill_model::provider::Credential;
 
     use super::*;
+    use crate::directory::Directory;
 
     #[test]
     fn whoever_needs_a_credential_is_called_here() {
         let known = provider::PROVIDERS.iter().filter(|about| about.credential != Credential::None);
         assert!(known.eq(PROVIDERS.iter().map(|provider| &provider.about)));
+    }
+
+    #[test]
+    fn whoever_can_be_asked_has_an_adapter() {
+        for about in &provider::PROVIDERS {
+            let is_keyless = about.credential == Credential::None;
+            let has = |task| about.tasks.contains(&task) && !is_keyless;
+            assert_eq!(Verifier::named(about.id).is_some(), has(LookupTask::VerifyEmail), "{}", about.id);
+            let directory = Directory::named(about.id).is_some();
+            assert_eq!(directory, has(LookupTask::FindCompany), "{}", about.id);
+            assert_eq!(directory, has(LookupTask::FindPeople), "{}", about.id);
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! - [`llm`]: language models that speak OpenAI's or Anthropic's wire.
 //! - [`http_api`]: one request a column describes.
 //! - [`email`]: finders of a person's e-mail address.
+//! - [`verify`]: verifiers of e-mail addresses.
+//! - [`directory`]: what is known of a company, and who works there.
 //! - [`scrape`]: the content of web pages.
 //! - [`render`]: pages in a real browser.
 //! - [`search`]: web search.
@@ -18,6 +20,7 @@ pub mod access;
 pub mod attachment;
 mod bounded_value;
 pub mod catalogue;
+pub mod directory;
 pub mod email;
 pub mod failure;
 pub mod gate;
@@ -27,7 +30,10 @@ pub mod redactor;
 pub mod render;
 pub mod scrape;
 pub mod search;
+mod session;
 pub mod ssrf_guard;
+mod vendors;
+pub mod verify;
 
 pub use access::Access;
 pub use failure::{Failure, FailureKind};

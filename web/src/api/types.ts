@@ -9,7 +9,14 @@ type ColumnSettings = Pick<Schemas['ManualColumn'], 'trigger'> &
   Pick<Schemas['AiColumn'], 'aiConfig'> &
   Pick<Schemas['ApiColumn'], 'apiConfig'> &
   Pick<Schemas['ReferenceColumn'], 'referenceConfig'> & {
-    taskConfig: { taskType: string; waterfallEmail?: Schemas['WaterfallEmail']; webScraper?: Schemas['WebScraper'] };
+    taskConfig: {
+      taskType: string;
+      waterfallEmail?: Schemas['WaterfallEmail'];
+      webScraper?: Schemas['WebScraper'];
+      verifyEmail?: Schemas['VerifyEmail'];
+      findCompany?: Schemas['FindCompany'];
+      findPeople?: Schemas['FindPeople'];
+    };
   };
 
 /** A column of any type. openapi.json has one schema for each type; forms show them all. */

@@ -27,8 +27,15 @@ export function ProvidersSection() {
       >
         <ProviderTable providers={of('ai')} />
       </Card>
-      <Card title="E-mail finders" text="Used by e-mail waterfall columns. Keys are encrypted on the server and never shown again.">
+      <Card
+        title="E-mail finders"
+        guide="lookups"
+        text="Used by e-mail waterfall columns; some also verify addresses and find companies and people. Keys are encrypted on the server and never shown again."
+      >
         <ProviderTable providers={of('finder')} />
+      </Card>
+      <Card title="E-mail verifiers" guide="lookups" text="Used by e-mail verification columns, beside the finders that verify. The domain check needs no key.">
+        <ProviderTable providers={of('verifier')} />
       </Card>
       <Card title="Web search" guide="research" text="Used by AI research columns, in this order unless a column says otherwise. SearXNG is a server of your own: set its base URL.">
         <ProviderTable providers={of('search')} />
@@ -57,7 +64,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
     await data(client.DELETE('/v4/team/providers/{provider}', { params: { path: { provider: provider.id } } }));
     await queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
   };
-  const needsNoKey = provider.id === 'pattern';
+  const needsNoKey = ['pattern', 'domaincheck'].includes(provider.id);
   return (
     <Table.Tr>
       <Table.Td>

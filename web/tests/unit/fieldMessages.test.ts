@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
+import type { Provider } from '../../src/api/types';
 import { ApiError, fieldErrors, errorMessage } from '../../src/api/error';
-import { MAPPING, missingFields, newDraft, PROVIDERS } from '../../src/table/columns/draft';
+import { missingFields, newDraft } from '../../src/table/columns/draft';
+import { mappingPath, providersPath } from '../../src/table/model/lookups';
+
+const MAPPING = mappingPath('waterfallEmail');
+const PROVIDERS = providersPath('waterfallEmail');
 
 const refused = (...details: [string, string][]) =>
   new ApiError('invalid', 400, 'invalid_request', details.map(([path, message]) => ({ path, message })));
@@ -37,6 +42,9 @@ test.each<[Parameters<typeof newDraft>[0], string[]]>([
   ['web-scraper', ['taskConfig.webScraper.url']],
   ['reference', ['referenceConfig.columnId', 'referenceConfig.path']],
   ['waterfall-email', [`${MAPPING}.full_name`, `${MAPPING}.domain`, PROVIDERS]],
+  ['verify-email', ['taskConfig.verifyEmail.inputMapping.email', 'taskConfig.verifyEmail.providers']],
+  ['find-company', ['taskConfig.findCompany.inputMapping.domain', 'taskConfig.findCompany.providers']],
+  ['find-people', ['taskConfig.findPeople.inputMapping.domain', 'taskConfig.findPeople.providers']],
 ])('a new %s column lacks %j', (templateId, fields) => {
   expect(Object.keys(missingFields(newDraft(templateId, 'x', [])))).toEqual(fields);
 });
@@ -52,4 +60,16 @@ test('a waterfall lacks nothing once it knows whom to find, where, and by whom',
   expect(lacks({ first_name: 'a', last_name: ' ', domain: 'c' })).toEqual([`${MAPPING}.last_name`]);
   expect(lacks({ last_name: 'b' })).toEqual([`${MAPPING}.first_name`, `${MAPPING}.domain`]);
   expect(lacks({ full_name: 'a', domain: 'c' }, false)).toEqual([PROVIDERS]);
+});
+
+test('a new verification uses what costs nothing first, then what has a key', () => {
+  const provider = (id: string, configured: boolean) => ({ id, kind: 'verifier', tasks: ['verifyEmail'], label: id, configured, source: null }) as Provider;
+  const providers = [provider('hunter', false), provider('zerobounce', true), provider('domaincheck', true)];
+  const { waterfall } = newDraft('verify-email', 'x', [...providers, { ...provider('wiza', true), tasks: ['waterfallEmail'] }]);
+  expect(waterfall?.providers.map(({ taskType, enabled, order }) => [taskType, enabled, order])).toEqual([
+    ['domaincheck', true, 0],
+    ['zerobounce', true, 1],
+    ['hunter', false, 2],
+  ]);
+  expect(waterfall?.inputMapping).toEqual({ email: '' });
 });

@@ -36,6 +36,7 @@ guides! {
     user "research": "columns that search the web, read pages and answer with their sources";
     user "provider-credentials": "keys of providers and secrets, for a team and for all teams";
     user "costs": "estimates, prices, spending caps, and what was spent";
+    user "lookups": "find and verify e-mail addresses, find companies and people";
     user "scraping": "what the web scraper reads of a page, and in which form";
     user "webhooks-in": "rows from other services and from an event platform, and the log of what came in";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";

@@ -49,9 +49,9 @@ impl Endpoint<ApiState> for ListProviders {
     fn examples() -> Examples {
         let answer = json!({ "providers": [
             { "id": "openai", "kind": "ai", "label": "OpenAI-compatible", "configured": true, "source": "environment" },
-            { "id": "hunter", "kind": "finder", "label": "Hunter", "configured": true, "source": "team" },
-            { "id": "wiza", "kind": "finder", "label": "Wiza", "configured": false, "source": null },
-            { "id": "pattern", "kind": "finder", "label": "Pattern guess", "configured": true, "source": null },
+            { "id": "hunter", "kind": "finder", "tasks": ["waterfallEmail", "verifyEmail", "findCompany", "findPeople"], "label": "Hunter", "configured": true, "source": "team" },
+            { "id": "wiza", "kind": "finder", "tasks": ["waterfallEmail"], "label": "Wiza", "configured": false, "source": null },
+            { "id": "pattern", "kind": "finder", "tasks": ["waterfallEmail"], "label": "Pattern guess", "configured": true, "source": null },
         ]});
         Examples { body: None, answer: Some(answer) }
     }
@@ -91,7 +91,7 @@ impl Endpoint<ApiState> for SetProvider {
         Examples {
             body: Some(json!({ "apiKey": "your API key" })),
             answer: Some(json!({ "provider": {
-                "id": "hunter", "kind": "finder", "label": "Hunter", "configured": true, "source": "team",
+                "id": "hunter", "kind": "finder", "tasks": ["waterfallEmail", "verifyEmail", "findCompany", "findPeople"], "label": "Hunter", "configured": true, "source": "team",
             }})),
         }
     }

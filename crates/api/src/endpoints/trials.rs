@@ -43,6 +43,7 @@ pub(crate) struct TryBody {
 pub(crate) struct TriedOut {
     /// What is sent, with references resolved and secrets as `***`. AI: system, prompt, provider, model, attachments. HTTP
     /// API: method, url, headers, query, body. Scraper: url. Waterfall: firstName, lastName, fullName, domain.
+    /// Verification: email. Company: domain, name. People: domain, name, jobTitle.
     resolved: Map<String, Value>,
     /// Omitted in a dry run, unless the row would be skipped.
     #[serde(skip_serializing_if = "Option::is_none")]

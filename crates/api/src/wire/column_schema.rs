@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use rowmill_model::column::{
-    AiConfig, ApiConfig, Dependency, RateLimit, ReferenceConfig, Retry, TaskConfig, WaterfallEmail,
-    WebScraper,
+    AiConfig, ApiConfig, Dependency, FindCompany, FindPeople, LookupTask, RateLimit, ReferenceConfig, Retry,
+    TaskConfig, VerifyEmail, WaterfallEmail, WebScraper,
 };
 use rowmill_model::corrections::{ColumnField, Writable};
 use rowmill_model::{ColumnType, DataShape, Format};
@@ -61,17 +61,25 @@ impl JsonSchema for TaskShown {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let tasks =
-            [(TaskConfig::WATERFALL_EMAIL, "WaterfallTask"), (TaskConfig::WEB_SCRAPER, "ScraperTask")];
+        let tasks = [
+            (LookupTask::WaterfallEmail.word(), "WaterfallTask"),
+            (TaskConfig::WEB_SCRAPER, "ScraperTask"),
+            (LookupTask::VerifyEmail.word(), "VerificationTask"),
+            (LookupTask::FindCompany.word(), "CompanyTask"),
+            (LookupTask::FindPeople.word(), "PeopleTask"),
+        ];
         variants(
             generator,
             "Configuration of a task column.",
             "taskType",
             &tasks,
             |(task, name), generator| {
-                let config = match task {
-                    TaskConfig::WATERFALL_EMAIL => of::<WaterfallEmail>(generator),
-                    _ => of::<WebScraper>(generator),
+                let config = match LookupTask::parse(task) {
+                    Some(LookupTask::WaterfallEmail) => of::<WaterfallEmail>(generator),
+                    Some(LookupTask::VerifyEmail) => of::<VerifyEmail>(generator),
+                    Some(LookupTask::FindCompany) => of::<FindCompany>(generator),
+                    Some(LookupTask::FindPeople) => of::<FindPeople>(generator),
+                    None => of::<WebScraper>(generator),
                 };
                 let properties = properties([("taskType", only(task)), (task, config)].into_iter());
                 let schema = json_schema!({
@@ -213,7 +221,8 @@ fn template_id() -> Schema {
         "type": "string",
         "description": "The id of a template. The ids of all API versions are accepted.",
         "x-document": { "enum": [
-            "manual", "ai", "ai-text", "ai-json", "ai-research", "waterfall-email", "web-scraper", "http-api", "reference"
+            "manual", "ai", "ai-text", "ai-json", "ai-research", "waterfall-email", "web-scraper", "verify-email",
+            "find-company", "find-people", "http-api", "reference"
         ] },
     })
 }

@@ -1,7 +1,7 @@
 //! Credentials and team secrets on the wire. Keys and secrets that are sent in are never sent out.
 
 use rowmill_app::{NewCredential, ProviderState, SecretState, Source, Unopened};
-use rowmill_model::{ProviderKind, Secret};
+use rowmill_model::{LookupTask, ProviderKind, Secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -41,11 +41,16 @@ impl From<CredentialBody> for NewCredential {
 pub(crate) struct ProviderOut {
     #[schemars(length(max = 64))]
     id: &'static str,
-    /// `ai` responds to prompts, `finder` finds e-mail addresses.
+    /// `ai` responds to prompts, `finder` finds e-mail addresses, `search` searches the web, `verifier` verifies e-mail
+    /// addresses.
     kind: ProviderKind,
+    /// The tasks (`taskType`) whose columns can use the provider.
+    #[schemars(length(max = 16))]
+    tasks: &'static [LookupTask],
     #[schemars(length(max = 255))]
     label: &'static str,
-    /// Whether columns can use the provider. `pattern` needs no credential and is always configured.
+    /// Whether columns can use the provider. `pattern` and `domaincheck` need no credential and are
+    /// always configured.
     configured: bool,
     /// Whose credential is used: the team's, which takes precedence, or the operator's. Null if there is none
     /// or none is needed.
@@ -79,8 +84,8 @@ impl From<ProviderState> for ProviderOut {
             Source::Team => SourceOut::Team,
             Source::Environment => SourceOut::Environment,
         });
-        let rowmill_model::Provider { id, label, kind, credential: _ } = *provider;
-        Self { id, kind, label, configured, source, error: told(fault), base_url, model }
+        let rowmill_model::Provider { id, label, kind, credential: _, tasks } = *provider;
+        Self { id, kind, tasks, label, configured, source, error: told(fault), base_url, model }
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
-use rowmill_model::column::TaskConfig;
+use rowmill_model::column::{LookupTask, TaskConfig};
 use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnType, ProjectId, Provider, TeamId};
 use rowmill_store::{BusyProject, Result, Store};
@@ -163,11 +163,17 @@ fn provider_of(column: &Column) -> &'static str {
             provider.map_or("default", |provider| Provider::of_ai(provider).id)
         }
         ColumnType::Api => "http-api",
-        ColumnType::Task => match column.task_config.as_ref().map(|task| task.task_type.as_str()) {
-            Some(TaskConfig::WEB_SCRAPER) => "web-scraper",
-            Some(TaskConfig::WATERFALL_EMAIL) => "email-finders",
-            _ => UNKNOWN,
-        },
+        ColumnType::Task => {
+            let task = column.task_config.as_ref().map_or("", |task| task.task_type.as_str());
+            match LookupTask::parse(task) {
+                Some(LookupTask::WaterfallEmail) => "email-finders",
+                Some(LookupTask::VerifyEmail) => "email-verifiers",
+                Some(LookupTask::FindCompany) => "company-finders",
+                Some(LookupTask::FindPeople) => "people-finders",
+                None if task == TaskConfig::WEB_SCRAPER => "web-scraper",
+                None => UNKNOWN,
+            }
+        }
         ColumnType::Manual | ColumnType::Reference => "none",
     }
 }

@@ -1,7 +1,8 @@
 //! Runs cells by calling providers, as their columns say.
 //!
 //! One file a kind of column, each a method of [`ProviderCalls`] that runs a cell to its outcome. A new task is an
-//! arm in [`ProviderCalls::ask`] and a file; a new finder without a credential is an arm in `waterfall.rs`.
+//! arm in [`ProviderCalls::ask`] and a file; one that asks providers in order is a [`in_order::Question`]. A new finder without
+//! a credential is an arm in `waterfall.rs`.
 
 mod ai;
 mod ai_fallback;
@@ -19,12 +20,17 @@ mod conversation;
 mod crawl;
 mod credential_calls;
 mod dialects;
+mod directories;
 mod fill;
+mod in_order;
 mod kept_answers;
+#[cfg(test)]
+mod lookup_tests;
 mod payees;
 mod prompt;
 mod refusal;
 mod rejected_credentials;
+mod request_gate;
 mod research;
 mod research_state;
 mod scrape;
@@ -32,6 +38,7 @@ mod shared_verdicts;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod verification;
 mod waterfall;
 
 use std::collections::BTreeMap;
@@ -44,10 +51,11 @@ use rowmill_clock::Clock;
 use rowmill_fairness::FairSemaphore;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::TaskConfig;
-use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, TeamId};
+use rowmill_model::{CellError, Column, ColumnType, ErrorCode, LookupTask, Project, Spent, TeamId};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
+use rowmill_providers::verify::Verifiers;
 use rowmill_providers::{Access, Client, Failure};
 use rowmill_store::kept_answers::AnswerLimits;
 use rowmill_store::{Store, Ticket};
@@ -72,6 +80,7 @@ pub use shared_verdicts::SharedVerdicts;
 pub struct ProviderCalls {
     client: Client,
     finders: Finders,
+    verifiers: Verifiers,
     scraper: Scraper,
     credentials: Arc<dyn Credentials>,
     call_limits: CallLimits,
@@ -131,7 +140,7 @@ impl CellRunner for ProviderCalls {
         let mut limits = match column.kind {
             ColumnType::Ai => self.ai_limits(column, &credentials),
             ColumnType::Api => self.api_limits(project.team, column),
-            ColumnType::Task => match self.finder_limits(column, &credentials) {
+            ColumnType::Task => match self.lookup_limits(column, &credentials) {
                 Ok(limits) => [limits, Self::crawl_limits(project.team, column)].concat(),
                 Err(closed) => return closed,
             },
@@ -186,6 +195,7 @@ impl ProviderCalls {
     ) -> Self {
         Self {
             finders: Finders::new(client.clone()),
+            verifiers: Verifiers::new(client.clone()),
             scraper,
             client,
             credentials,
@@ -211,13 +221,18 @@ impl ProviderCalls {
     /// An error is an outcome, too: it is what `?` is for.
     async fn ask(&self, cell: &Cell, credentials: &TeamCredentials) -> Result<CallOutcome, CallOutcome> {
         let task = cell.column.task_config.as_ref().map(|task| task.task_type.as_str());
+        if let (ColumnType::Task, Some(task)) = (cell.column.kind, task.and_then(LookupTask::parse)) {
+            return match task {
+                LookupTask::WaterfallEmail => Box::pin(self.find_email(cell, credentials)).await,
+                LookupTask::VerifyEmail => Box::pin(self.verify_email(cell, credentials)).await,
+                LookupTask::FindCompany => Box::pin(self.find_company(cell, credentials)).await,
+                LookupTask::FindPeople => Box::pin(self.find_people(cell, credentials)).await,
+            };
+        }
         match (cell.column.kind, task) {
             (ColumnType::Api, _) => self.ask_api(cell, credentials).await,
             // Boxed, so that a plain request does not carry around what only these need.
             (ColumnType::Ai, _) => Box::pin(self.ask_model(cell, credentials)).await,
-            (ColumnType::Task, Some(TaskConfig::WATERFALL_EMAIL)) => {
-                Box::pin(self.find_email(cell, credentials)).await
-            }
             (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => Box::pin(self.read_page(cell)).await,
             (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
                 Err(invalid("The column's task is unknown to this server."))

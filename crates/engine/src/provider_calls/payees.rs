@@ -7,7 +7,7 @@ use rowmill_providers::{Failure, FailureKind};
 use super::ai_model::{Choice, Model};
 use super::call_forecast::CallForecast;
 use super::research::{engine_ids, engines};
-use super::{ProviderCalls, column_limit, waterfall};
+use super::{ProviderCalls, column_limit, in_order};
 use crate::call_limits::CallLimit;
 use crate::cell_runner::{CallOutcome, Payees};
 use crate::credentials::TeamCredentials;
@@ -22,8 +22,9 @@ impl ProviderCalls {
         match column.kind {
             ColumnType::Ai => ai(column, credentials).unwrap_or_default(),
             ColumnType::Task => {
-                let finders = waterfall::waterfall(column).map(waterfall::finder_ids).unwrap_or_default();
-                Payees { providers: finders, ..Payees::default() }
+                let lookup = in_order::lookup(column);
+                let providers = lookup.as_ref().map(in_order::provider_ids).unwrap_or_default();
+                Payees { providers, ..Payees::default() }
             }
             ColumnType::Api | ColumnType::Manual | ColumnType::Reference => Payees::default(),
         }
@@ -49,7 +50,7 @@ impl ProviderCalls {
         let limits = match column.kind {
             ColumnType::Ai => self.ai_limits(column, &credentials),
             ColumnType::Api => self.api_limits(project.team, column),
-            ColumnType::Task => self.finder_limits(column, &credentials).unwrap_or_default(),
+            ColumnType::Task => self.lookup_limits(column, &credentials).unwrap_or_default(),
             ColumnType::Manual | ColumnType::Reference => Vec::new(),
         };
         let mut limits: Vec<(CallLimit, f64)> = limits.into_iter().map(|limit| (limit, answers)).collect();
@@ -83,7 +84,7 @@ fn missing_credential(column: &Column, credentials: &TeamCredentials) -> Option<
                 _ => None,
             }
         }
-        ColumnType::Task => words(waterfall::unreached(waterfall::waterfall(column)?, credentials)?),
+        ColumnType::Task => words(in_order::unreached(&in_order::lookup(column)?, credentials)?),
         ColumnType::Api | ColumnType::Manual | ColumnType::Reference => None,
     }
 }

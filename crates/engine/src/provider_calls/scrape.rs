@@ -9,7 +9,7 @@ use rowmill_providers::{Failure, FailureKind};
 use serde::Serialize;
 
 use super::fill::Fill;
-use super::waterfall::RequestGate;
+use super::request_gate::RequestGate;
 use super::{ProviderCalls, column_limit, invalid, millis_since, team_part};
 use crate::call_limits::CallLimit;
 use crate::cell_runner::{CallOutcome, Cell};

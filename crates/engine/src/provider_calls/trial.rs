@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rowmill_model::column::{AiProvider, ApiConfig, WaterfallEmail};
+use rowmill_model::column::{AiProvider, ApiConfig};
 use rowmill_model::provider::Provider as About;
 use rowmill_model::{CellError, ColumnType, ErrorCode, Spent, TeamId};
 use rowmill_providers::catalogue::{Kind, Provider};
@@ -10,13 +10,14 @@ use rowmill_providers::email::Person;
 use rowmill_providers::http_api::{Body, Call};
 use rowmill_providers::llm::{self, Adaptation, Answer, Dialect, Question, Reply};
 use rowmill_providers::search::{self, Query};
+use rowmill_providers::verify::Address;
 use rowmill_providers::{Access, Failure, FailureKind, Secret};
 use serde_json::{Map, Value as Json, json};
 
 use super::conversation::ADAPTATIONS_MAX;
 use super::fill::Fill;
 use super::prompt::Prompt;
-use super::{ProviderCalls, api, attachments, scrape, waterfall};
+use super::{ProviderCalls, api, attachments, in_order, scrape};
 use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
 use crate::time_left::time_left;
@@ -122,6 +123,13 @@ impl ProviderCalls {
                 }
                 Ok(format!("{} responded to a search.", about.label))
             }
+            Kind::Verifier(verifier) => {
+                let Some(address) = Address::parse("ada@example.com") else {
+                    return Ok(format!("{} is ready.", about.label));
+                };
+                self.verifiers.verify(verifier, &access, &address, &(), TEST_TIME_MAX).await?;
+                Ok(format!("{} accepted the key.", about.label))
+            }
             Kind::Finder(finder) => {
                 let Some(person) = Person::new("Ada", "Lovelace", "", "example.com") else {
                     return Ok(format!("{} is ready.", about.label));
@@ -184,13 +192,22 @@ fn task(cell: &Cell) -> Result<Json, CallOutcome> {
     if let Some(config) = scrape::scraper(cell.column.task_config.as_ref()) {
         return Ok(json!({ "url": fill.address(&config.url) }));
     }
-    let config = waterfall::waterfall(&cell.column);
-    let names = ["firstName", "lastName", "fullName", "domain"];
-    let texts = WaterfallEmail::INPUT_KEYS.into_iter().zip(names).map(|(key, name)| {
-        let text = config.and_then(|config| config.input_mapping.get(key));
-        (name.to_owned(), Json::from(text.map(|text| fill.text(text)).unwrap_or_default()))
+    let Some(lookup) = in_order::lookup(&cell.column) else { return Ok(Json::Null) };
+    let texts = lookup.task.input_keys().iter().map(|key| {
+        let text = lookup.input_mapping.get(*key).map(|text| fill.text(text)).unwrap_or_default();
+        (camel_case(key), Json::from(text))
     });
     Ok(Json::Object(texts.collect()))
+}
+
+/// `first_name` as `firstName`.
+fn camel_case(key: &str) -> String {
+    let mut words = key.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (start, rest) = word.split_at_checked(1).unwrap_or_default();
+        name + &start.to_ascii_uppercase() + rest
+    })
 }
 
 /// A request as people may see it.

@@ -1,8 +1,8 @@
 //! `list_column_kinds`: what fills a column, and its settings.
 
 use rowmill_app::ProviderState;
-use rowmill_model::ProviderKind;
 use rowmill_model::template::{Catalogue, TEMPLATES, Template};
+use rowmill_model::{LookupTask, Provider, ProviderKind};
 use serde_json::{Value, json};
 
 use crate::answer_size::put;
@@ -37,15 +37,19 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
 
 /// Who can be asked for values of this kind, and whether there are credentials.
 async fn providers(context: &Context<'_>, template: &Template) -> Result<Option<Value>, Refusal> {
+    let task = template.task_type().and_then(LookupTask::parse);
     let kinds: &[ProviderKind] = match template.id {
         "ai-text" | "ai-json" => &[ProviderKind::Ai],
         Template::RESEARCH => &[ProviderKind::Ai, ProviderKind::Search],
-        "waterfall-email" => &[ProviderKind::Finder],
+        _ if task.is_some() => &[],
         _ => return Ok(None),
     };
     let states = context.app.providers(context.caller()).await?;
-    let asked: Vec<&ProviderState> =
-        states.iter().filter(|state| kinds.contains(&state.provider.kind)).collect();
+    let is_asked = |state: &&ProviderState| {
+        let Provider { kind, tasks, .. } = state.provider;
+        kinds.contains(kind) || task.is_some_and(|task| tasks.contains(&task))
+    };
+    let asked: Vec<&ProviderState> = states.iter().filter(is_asked).collect();
     let ready: Vec<&str> =
         asked.iter().filter(|state| state.configured).map(|state| state.provider.id).collect();
     let missing: Vec<&str> =
@@ -70,6 +74,11 @@ fn example(template: &Template) -> Value {
             "providers": [{ "id": "hunter-1", "taskType": "hunter", "enabled": true, "order": 0 }],
         }),
         "web-scraper" => json!({ "url": "https://@{Website}" }),
+        "verify-email" => json!({ "inputMapping": { "email": "@{Email}" } }),
+        "find-company" => json!({ "inputMapping": { "domain": "@{Website}" } }),
+        "find-people" => json!({
+            "inputMapping": { "domain": "@{Website}", "job_title": "Head of Sales, CEO" }, "limit": 5,
+        }),
         "http-api" => json!({
             "method": "GET", "url": "https://api.example.com/v1/@{Domain}",
             "headers": { "Authorization": "Bearer @{secret.API_KEY}" }, "responsePath": "data.name",

@@ -6,19 +6,22 @@ use serde_json::{Map, Value};
 
 use super::fixes::{Fixes, quoted};
 use crate::answer_schema::AnswerSchema;
-use crate::column::{Column, ColumnType, DataShape, Retry, TaskConfig, WaterfallEmail, WaterfallProvider};
+use crate::column::{Column, ColumnType, DataShape, LookupTask, Retry, WaterfallEmail, WaterfallProvider};
 use crate::offence::Offence;
 use crate::path::Path;
 use crate::template::{Catalogue, Template};
 
 /// Configuration that only some templates have.
-const OWNED: [&[&str]; 8] = [
+const OWNED: [&[&str]; 11] = [
     &["aiConfig"],
     OUTPUT_SCHEMA,
     &["aiConfig", "research"],
     &["taskConfig"],
     &["taskConfig", "waterfallEmail"],
     &["taskConfig", "webScraper"],
+    &["taskConfig", "verifyEmail"],
+    &["taskConfig", "findCompany"],
+    &["taskConfig", "findPeople"],
     &["apiConfig"],
     &["referenceConfig"],
 ];
@@ -33,7 +36,6 @@ const ATTACHMENTS_MAX: usize = 4;
 const ATTACHMENT_CHARS_MAX: usize = 2_000;
 /// The longest shape of an answer: more than any model takes.
 const SCHEMA_BYTES_MAX: usize = 100_000;
-const PROVIDERS: &str = "taskConfig.waterfallEmail.providers";
 
 /// Sets the draft's data shape to one the column may have, and says which. One that is no string is
 /// left for the reader to refuse.
@@ -115,27 +117,32 @@ fn fill_object(
 }
 
 /// Mends what a task says of itself.
-pub(super) fn correct(column: &mut Column, catalogue: &Catalogue, fixes: &mut Fixes) {
-    let Some(task) = &mut column.task_config else { return };
-    let task_type = match column.data_shape {
-        DataShape::ScrapeResult => TaskConfig::WEB_SCRAPER,
-        _ => TaskConfig::WATERFALL_EMAIL,
-    };
+pub(super) fn correct(
+    column: &mut Column,
+    task_type: Option<&str>,
+    catalogue: &Catalogue,
+    fixes: &mut Fixes,
+) {
+    let (Some(task), Some(task_type)) = (&mut column.task_config, task_type) else { return };
     set_word("taskConfig.taskType", &mut task.task_type, task_type, fixes);
-    let Some(waterfall) = &mut task.waterfall_email else { return };
-    let WaterfallEmail { waterfall_type, providers, input_mapping } = waterfall;
-    set_word("waterfallEmail.waterfallType", waterfall_type, WaterfallEmail::TYPE, fixes);
-    input_mapping.retain(|key, _| {
-        let known = WaterfallEmail::INPUT_KEYS.contains(&key.as_str());
-        if !known {
-            let place = format!("taskConfig.waterfallEmail.inputMapping.{key}");
-            fixes.add(&place, format!("Removed the unknown key {} from inputMapping", quoted(key)));
-        }
-        known
-    });
-    *providers = unique_providers(std::mem::take(providers), fixes);
-    number_providers(providers, fixes);
-    disable_unknown_providers(providers, catalogue, fixes);
+    if let Some(WaterfallEmail { waterfall_type, .. }) = &mut task.waterfall_email {
+        set_word("waterfallEmail.waterfallType", waterfall_type, WaterfallEmail::TYPE, fixes);
+    }
+    for (task, providers, input_mapping) in task.lookups_mut() {
+        let place = format!("taskConfig.{}", task.word());
+        input_mapping.retain(|key, _| {
+            let known = task.input_keys().contains(&key.as_str());
+            if !known {
+                let sentence = format!("Removed the unknown key {} from inputMapping", quoted(key));
+                fixes.add(&format!("{place}.inputMapping.{key}"), sentence);
+            }
+            known
+        });
+        let place = format!("{place}.providers");
+        *providers = unique_providers(std::mem::take(providers), &place, fixes);
+        number_providers(providers, fixes);
+        disable_unknown_providers(task, providers, &place, catalogue, fixes);
+    }
 }
 
 /// The input column is only ever written from outside: what steers processing is dropped.
@@ -233,18 +240,22 @@ fn set_word(place: &str, word: &mut String, right: &str, fixes: &mut Fixes) {
 }
 
 /// Drops providers without an id and merges twins into the first, which is enabled if either was.
-fn unique_providers(providers: Vec<WaterfallProvider>, fixes: &mut Fixes) -> Vec<WaterfallProvider> {
+fn unique_providers(
+    providers: Vec<WaterfallProvider>,
+    place: &str,
+    fixes: &mut Fixes,
+) -> Vec<WaterfallProvider> {
     let mut kept: Vec<WaterfallProvider> = Vec::with_capacity(providers.len());
     let mut places: HashMap<String, usize> = HashMap::new();
     for provider in providers {
         if provider.id.trim().is_empty() {
-            fixes.add(PROVIDERS, "Removed a provider without an id");
+            fixes.add(place, "Removed a provider without an id");
             continue;
         }
-        let twin = places.get(&provider.id).and_then(|place| kept.get_mut(*place));
+        let twin = places.get(&provider.id).and_then(|at| kept.get_mut(*at));
         if let Some(twin) = twin {
             twin.enabled |= provider.enabled;
-            fixes.add(PROVIDERS, format!("Merged the providers with the id {}", quoted(&provider.id)));
+            fixes.add(place, format!("Merged the providers with the id {}", quoted(&provider.id)));
         } else {
             places.insert(provider.id.clone(), kept.len());
             kept.push(provider);
@@ -267,14 +278,17 @@ fn number_providers(providers: &mut [WaterfallProvider], fixes: &mut Fixes) {
     }
 }
 
-fn disable_unknown_providers(providers: &mut [WaterfallProvider], catalogue: &Catalogue, fixes: &mut Fixes) {
-    for provider in providers.iter_mut().filter(|provider| !catalogue.knows(&provider.task_type)) {
+fn disable_unknown_providers(
+    task: LookupTask,
+    providers: &mut [WaterfallProvider],
+    place: &str,
+    catalogue: &Catalogue,
+    fixes: &mut Fixes,
+) {
+    for provider in providers.iter_mut().filter(|provider| !catalogue.knows(task, &provider.task_type)) {
         if std::mem::take(&mut provider.enabled) {
             let (id, task_type) = (quoted(&provider.id), quoted(&provider.task_type));
-            fixes.add(
-                PROVIDERS,
-                format!("Disabled provider {id}, because its taskType {task_type} is unknown"),
-            );
+            fixes.add(place, format!("Disabled provider {id}, because its taskType {task_type} is unknown"));
         }
     }
 }

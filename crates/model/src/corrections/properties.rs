@@ -71,7 +71,7 @@ fn check_laws(table: &Table) -> Result<(), TestCaseError> {
     prop_assert!(slots.iter().all(|slot| *slot < table.next_slot));
     for column in &table.columns {
         check_links(table, column)?;
-        check_waterfall(column)?;
+        check_task(column)?;
         let config = Template::of(column).config(&Catalogue::default());
         let wire = to_document(table, column);
         for key in ["aiConfig", "taskConfig", "apiConfig", "referenceConfig"] {
@@ -107,17 +107,24 @@ fn check_links(table: &Table, column: &Column) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_waterfall(column: &Column) -> Result<(), TestCaseError> {
-    let waterfall = column.task_config.as_ref().and_then(|task| task.waterfall_email.as_ref());
-    let Some(WaterfallEmail { waterfall_type, providers, input_mapping }) = waterfall else { return Ok(()) };
-    prop_assert_eq!(waterfall_type, WaterfallEmail::TYPE);
-    let keys: HashSet<&str> = input_mapping.keys().map(String::as_str).collect();
-    prop_assert_eq!(keys, HashSet::from(WaterfallEmail::INPUT_KEYS));
-    let ids: HashSet<&str> = providers.iter().map(|provider| provider.id.as_str()).collect();
-    prop_assert!(ids.len() == providers.len() && !ids.contains(""), "{:?}", ids);
-    let mut orders: Vec<u32> = providers.iter().map(|provider| provider.order).collect();
-    orders.sort_unstable();
-    prop_assert!(orders.into_iter().eq((0..).take(providers.len())));
+fn check_task(column: &Column) -> Result<(), TestCaseError> {
+    let Some(task) = &column.task_config else { return Ok(()) };
+    prop_assert_eq!(Some(task.task_type.as_str()), Template::of(column).task_type());
+    if let Some(WaterfallEmail { waterfall_type, .. }) = &task.waterfall_email {
+        prop_assert_eq!(waterfall_type, WaterfallEmail::TYPE);
+    }
+    let mut task = task.clone();
+    for (task, providers, input_mapping) in task.lookups_mut() {
+        let keys: Vec<&str> = input_mapping.keys().map(String::as_str).collect();
+        let mut expected = task.input_keys().to_vec();
+        expected.sort_unstable();
+        prop_assert_eq!(keys, expected);
+        let ids: HashSet<&str> = providers.iter().map(|provider| provider.id.as_str()).collect();
+        prop_assert!(ids.len() == providers.len() && !ids.contains(""), "{:?}", ids);
+        let mut orders: Vec<u32> = providers.iter().map(|provider| provider.order).collect();
+        orders.sort_unstable();
+        prop_assert!(orders.into_iter().eq((0..).take(providers.len())));
+    }
     Ok(())
 }
 

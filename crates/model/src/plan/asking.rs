@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::column::{AiConfig, Column, ColumnType, TaskConfig, WaterfallEmail};
+use crate::column::{
+    AiConfig, Column, ColumnType, FindPeople, Lookup, LookupTask, TaskConfig, WaterfallEmail,
+};
 use crate::table::Table;
 use crate::value::canonical;
 
@@ -65,17 +67,24 @@ fn ai(config: Option<&AiConfig>) -> Json {
     config
 }
 
-/// Of finders only those that are asked, in order.
+/// Of providers only those that are asked, in order.
 fn task(config: &TaskConfig) -> Json {
-    let TaskConfig { task_type, waterfall_email, web_scraper } = config;
-    let waterfall = waterfall_email.as_ref().map(|config| {
-        let WaterfallEmail { waterfall_type, providers, input_mapping } = config;
-        let mut entries: Vec<_> = providers.iter().filter(|entry| entry.enabled).collect();
-        entries.sort_by_key(|entry| entry.order);
-        let entries: Vec<_> = entries.iter().map(|entry| (&entry.id, &entry.task_type)).collect();
-        json(&(waterfall_type, entries, input_mapping))
+    let entries = |lookup: &Lookup<'_>| -> Vec<Json> {
+        lookup.enabled().iter().map(|entry| json(&(&entry.id, &entry.task_type))).collect()
+    };
+    let waterfall = config.waterfall_email.as_ref().map(|waterfall| {
+        let WaterfallEmail { waterfall_type, providers, input_mapping } = waterfall;
+        let lookup = Lookup { task: LookupTask::WaterfallEmail, providers, input_mapping };
+        json(&(waterfall_type, entries(&lookup), input_mapping))
     });
-    Json::from_iter([json(task_type), json(&waterfall), without(json(web_scraper), "timeoutSeconds")])
+    let scraper = without(json(&config.web_scraper), "timeoutSeconds");
+    let mut parts = vec![json(&config.task_type), json(&waterfall), scraper];
+    // What older versions know stays as they number it.
+    if let Some(lookup) = config.lookup().filter(|lookup| lookup.task != LookupTask::WaterfallEmail) {
+        let limit = config.find_people.as_ref().map(|FindPeople { limit, .. }| *limit);
+        parts.push(json(&(entries(&lookup), lookup.input_mapping, limit)));
+    }
+    parts.into()
 }
 
 /// The paths that a reference column follows to its value.
@@ -138,6 +147,7 @@ mod tests {
             ("/taskConfig/waterfallEmail/providers/1/id", json!("z"), false),
             ("/taskConfig/waterfallEmail/inputMapping/domain", json!(""), true),
             ("/taskConfig/webScraper", json!({"maxChars": 9}), true),
+            ("/taskConfig/verifyEmail", json!({"inputMapping": {"email": "@{_trigger}"}}), false),
             ("/taskConfig/webScraper", json!({"selectors": {"exclude": ["nav"]}}), true),
             ("/taskConfig/webScraper", json!({"crawl": {"maxPages": 9}}), true),
             ("/runCondition", json!([{"columnId": "_trigger", "operator": "isNotEmpty"}]), true),

@@ -119,7 +119,7 @@ fn every_templated_text_of_a_column_is_handed_out() {
         json!({"prompt": "1", "system": "2", "attachments": ["2a", "2b"], "model": "no"}),
     )
     .unwrap();
-    let task: TaskConfig = serde_json::from_value(json!({
+    let task: crate::column::TaskConfig = serde_json::from_value(json!({
         "taskType": "no",
         "waterfallEmail": {"providers": [{"id": "no"}], "inputMapping": {"domain": "3", "full_name": "4"}},
         "webScraper": {"url": "5"},

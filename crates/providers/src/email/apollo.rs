@@ -4,33 +4,26 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::finding::Finding;
+use super::finding::{Finding, hit_or_miss};
 use super::person::Person;
-use super::session::{Session, address, hit_or_miss, text};
-use crate::failure::{Failure, FailureKind, words};
+use crate::failure::Failure;
+use crate::session::{Session, address, text};
+use crate::vendors::apollo;
 
-const WHO: &str = "Apollo";
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Stands where an address would cost credits.
 const LOCKED: &str = "email_not_unlocked@";
 
 pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Finding, Failure> {
-    let request = session
-        .post("api/v1/people/match")
-        .secret_header("x-api-key", "", session.key)?
+    let request = apollo::with_key(session, session.post("api/v1/people/match"))?
         .query(&person.name_pairs("name"))
         .query(&[("domain", person.domain()), ("reveal_personal_emails", "false")]);
     let response = session.send(request.deadline(DEADLINE)).await?;
     if response.is_success() {
-        return Ok(found(&response.json(WHO)?));
+        return Ok(found(&response.json(apollo::WHO)?));
     }
-    let spent =
-        words(&response.body).is_some_and(|words| words.to_lowercase().contains("insufficient credits"));
-    if response.status == 422 && spent {
-        return Err(response.failure_of(WHO, FailureKind::OutOfCredits));
-    }
-    Err(response.finder_failure(WHO))
+    Err(apollo::failure(&response))
 }
 
 fn found(body: &Value) -> Finding {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Finding, hit_or_miss};
 use super::person::Person;
-use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
 use crate::failure::{Failure, FailureKind};
+use crate::session::{Progress, Session, address, id, no_id, text};
 use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Dropcontact";
@@ -42,7 +42,7 @@ fn answer(response: &Response) -> Result<Value, Failure> {
     }
 }
 
-fn read(response: &Response) -> Result<Progress, Failure> {
+fn read(response: &Response) -> Result<Progress<Finding>, Failure> {
     let body = answer(response)?;
     if body.get("success") != Some(&Value::Bool(true)) {
         let reason = text(&body, "/reason");

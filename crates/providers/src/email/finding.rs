@@ -34,3 +34,8 @@ pub struct Hit {
     /// 0 to 100, where the finder says one.
     pub confidence: Option<u8>,
 }
+
+/// A hit if there is an address, else a miss.
+pub(super) fn hit_or_miss(email: Option<String>, verified: bool) -> Finding {
+    email.map_or(Finding::Miss, |email| Finding::Hit(Hit { email, verified, confidence: None }))
+}

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::finding::Finding;
+use super::finding::{Finding, hit_or_miss};
 use super::person::Person;
-use super::session::{Session, address, hit_or_miss};
 use crate::failure::{Failure, FailureKind};
+use crate::session::{Session, address};
 
 const WHO: &str = "Findymail";
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! Hunter. Its statuses are the other way round: 403 is "too fast", 429 is "quota spent". 202 is "ask again".
+//! Hunter searches for a while: 202 is "ask again".
 
 use std::time::Duration;
 
@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use super::finding::{Finding, Hit};
 use super::person::Person;
-use super::session::{Progress, Session, address, text};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
+use crate::session::{Progress, Session, address, text};
 use crate::ssrf_guard::{Request, Response};
-
-const WHO: &str = "Hunter";
+use crate::vendors::hunter;
 
 /// Hunter searches for up to 20 seconds.
 const DEADLINE: Duration = Duration::from_secs(40);
@@ -28,20 +27,18 @@ pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<F
 }
 
 fn search(session: &Session<'_>, person: &Person) -> Result<Request, Failure> {
-    let request = session.get("v2/email-finder").secret_header("x-api-key", "", session.key)?;
+    let request = hunter::get(session, "v2/email-finder")?;
     let request = request.query(&[("domain", person.domain())]).query(&person.name_pairs("full_name"));
     Ok(request.deadline(DEADLINE))
 }
 
-fn read(response: &Response) -> Result<Progress, Failure> {
+fn read(response: &Response) -> Result<Progress<Finding>, Failure> {
     match response.status {
         202 => Ok(Progress::Pending(response.hints().retry_after)),
-        200..300 => Ok(Progress::Done(found(&response.json(WHO)?))),
-        403 => Err(response.failure_of(WHO, FailureKind::RateLimited)),
-        429 => Err(response.failure_of(WHO, FailureKind::OutOfCredits)),
+        200..300 => Ok(Progress::Done(found(&response.json(hunter::WHO)?))),
         // The person asked not to be processed.
         451 => Ok(Progress::Done(Finding::Miss)),
-        _ => Err(response.finder_failure(WHO)),
+        _ => Err(hunter::failure(response)),
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Hit};
 use super::person::Person;
-use super::session::{Progress, Session, address, id, no_id, text};
 use crate::failure::{Failure, FailureKind};
+use crate::session::{Progress, Session, address, id, no_id, text};
 use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Icypeas";
@@ -50,12 +50,12 @@ fn answer(response: &Response) -> Result<Value, Failure> {
     Ok(body)
 }
 
-fn read(response: &Response) -> Result<Progress, Failure> {
+fn read(response: &Response) -> Result<Progress<Finding>, Failure> {
     let body = answer(response)?;
     progress(response, body.pointer("/items/0").unwrap_or(&Value::Null))
 }
 
-fn progress(response: &Response, item: &Value) -> Result<Progress, Failure> {
+fn progress(response: &Response, item: &Value) -> Result<Progress<Finding>, Failure> {
     let of = |kind| Err(response.failure_of(WHO, kind));
     match text(item, "/status") {
         "FOUND" | "DEBITED" => Ok(Progress::Done(best(item))),

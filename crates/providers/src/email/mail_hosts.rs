@@ -15,21 +15,23 @@ use crate::failure::Failure;
 /// More mail servers than this nobody needs to know.
 const EXCHANGES_MAX: usize = 3;
 
-pub(super) struct MailHosts(Option<TokioResolver>);
+pub(crate) struct MailHosts(Option<TokioResolver>);
 
 /// The addresses of a domain's mail servers, the preferred first.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Route {
+pub(crate) enum Route {
     Named(Vec<IpAddr>),
     /// The domain names none, so its own address is meant (RFC 5321).
     Implied(Vec<IpAddr>),
-    /// There is no such domain, or it says that it takes no mail (RFC 7505).
+    /// The domain takes no mail: it says so (RFC 7505), or has no address.
+    Refused,
+    /// There is no such domain.
     None,
 }
 
 impl MailHosts {
     /// Asks these name servers, or the machine's if there are none.
-    pub(super) fn new(name_servers: &[SocketAddr]) -> Self {
+    pub(crate) fn new(name_servers: &[SocketAddr]) -> Self {
         let builder = if name_servers.is_empty() {
             TokioResolver::builder_tokio().ok()
         } else {
@@ -40,7 +42,7 @@ impl MailHosts {
         Self(builder.and_then(|builder| builder.build().ok()))
     }
 
-    pub(super) async fn of(&self, domain: &str) -> Result<Route, Failure> {
+    pub(crate) async fn of(&self, domain: &str) -> Result<Route, Failure> {
         let Some(resolver) = &self.0 else {
             return Err(Failure::transient(
                 "This machine has no DNS server configured, so mail servers cannot be looked up.",
@@ -51,13 +53,8 @@ impl MailHosts {
             Err(error) => {
                 return match absence(&error) {
                     Some(Absence::Domain) => Ok(Route::None),
-                    Some(Absence::Records) => Ok(match addresses(resolver, &format!("{domain}.")).await {
-                        found if found.is_empty() => Route::None,
-                        found => Route::Implied(found),
-                    }),
-                    None => Err(Failure::transient(format!(
-                        "Could not look up the mail servers of {domain}: {error}."
-                    ))),
+                    Some(Absence::Records) => implied(resolver, domain).await,
+                    None => Err(not_told(domain, &error)),
                 };
             }
         };
@@ -70,7 +67,7 @@ impl MailHosts {
             })
             .collect();
         if exchanges.is_empty() {
-            return Ok(Route::None);
+            return Ok(Route::Refused);
         }
         exchanges.sort();
         let mut hosts = Vec::new();
@@ -79,6 +76,22 @@ impl MailHosts {
         }
         Ok(Route::Named(hosts))
     }
+}
+
+/// The domain's own addresses.
+async fn implied(resolver: &TokioResolver, domain: &str) -> Result<Route, Failure> {
+    match resolver.lookup_ip(format!("{domain}.")).await {
+        Ok(found) => {
+            let found = sorted(found.iter().collect());
+            Ok(if found.is_empty() { Route::Refused } else { Route::Implied(found) })
+        }
+        Err(error) if absence(&error).is_some() => Ok(Route::Refused),
+        Err(error) => Err(not_told(domain, &error)),
+    }
+}
+
+fn not_told(domain: &str, error: &NetError) -> Failure {
+    Failure::transient(format!("Could not look up the mail servers of {domain}: {error}."))
 }
 
 /// Of what kind nothing is.
@@ -96,11 +109,14 @@ fn absence(error: &NetError) -> Option<Absence> {
     }
 }
 
-/// A name's addresses; none if they cannot be had, for there may be another server. Mail still travels
-/// over IPv4 mostly, so those come first.
+/// A name's addresses; none if they cannot be had, for there may be another server.
 async fn addresses(resolver: &TokioResolver, name: &str) -> Vec<IpAddr> {
     let found = resolver.lookup_ip(name).await;
-    let mut addresses: Vec<IpAddr> = found.map(|found| found.iter().collect()).unwrap_or_default();
+    sorted(found.map(|found| found.iter().collect()).unwrap_or_default())
+}
+
+/// Mail still travels over IPv4 mostly, so those come first.
+fn sorted(mut addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     addresses.sort_by_key(IpAddr::is_ipv6);
     addresses
 }

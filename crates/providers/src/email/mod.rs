@@ -11,12 +11,11 @@ mod findymail;
 mod hunter;
 mod icypeas;
 mod leadmagic;
-mod mail_hosts;
+pub(crate) mod mail_hosts;
 mod mail_settings;
 mod pattern;
 mod person;
 mod prospeo;
-mod session;
 mod smtp;
 mod snov;
 mod wiza;
@@ -27,12 +26,13 @@ pub use finding::{Finding, Hit, Search};
 pub use mail_settings::MailSettings;
 use pattern::Pattern;
 pub use person::Person;
-use session::Session;
+pub(crate) use person::domain_of;
 use snov::Tokens;
 
 use crate::access::Access;
 use crate::failure::Failure;
 pub use crate::gate::Gate;
+use crate::session::Session;
 use crate::ssrf_guard::Client;
 
 /// Who is asked.

@@ -73,7 +73,7 @@ impl Pattern {
         let (hosts, is_named) = match self.hosts.of(person.domain()).await? {
             Route::Named(hosts) => (hosts, true),
             Route::Implied(hosts) => (hosts, false),
-            Route::None => return Ok(Finding::Miss),
+            Route::Refused | Route::None => return Ok(Finding::Miss),
         };
         let mut is_private = !hosts.is_empty();
         for address in hosts.into_iter().take(HOSTS_MAX) {

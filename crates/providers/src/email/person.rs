@@ -104,7 +104,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// The domain in a domain, a URL or an e-mail address, in lower case, IDNA-encoded, without `www.`.
-fn domain_of(text: &str) -> Option<String> {
+pub(crate) fn domain_of(text: &str) -> Option<String> {
     let text = text.trim();
     let is_url = text.contains("://");
     let bare = match text.rsplit_once('@') {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Finding, hit_or_miss};
 use super::person::Person;
-use super::session::{Session, address, hit_or_miss, text};
 use crate::failure::{Failure, FailureKind, wait};
+use crate::session::{Session, address, text};
 use crate::ssrf_guard::Response;
 
 const WHO: &str = "Prospeo";

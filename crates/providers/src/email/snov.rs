@@ -7,12 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Finding, hit_or_miss};
 use super::person::Person;
-use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::redactor::Secret;
+use crate::session::{Progress, Session, address, id, no_id, text};
 use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Snov.io";
@@ -131,7 +131,7 @@ fn spent(response: &Response, body: &Value) -> Option<Failure> {
     is_spent.then(|| response.failure_of(WHO, FailureKind::OutOfCredits))
 }
 
-fn read(response: &Response) -> Result<Progress, Failure> {
+fn read(response: &Response) -> Result<Progress<Finding>, Failure> {
     let body = answer(response)?;
     if let Some(failure) = spent(response, &body) {
         return Err(failure);

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::finding::Finding;
+use super::finding::{Finding, hit_or_miss};
 use super::person::Person;
-use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
 use crate::failure::{Failure, FailureKind};
+use crate::session::{Progress, Session, address, id, no_id, text};
 use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Wiza";
@@ -33,7 +33,7 @@ fn with_key(session: &Session<'_>, request: Request) -> Result<Request, Failure>
     request.secret_header("authorization", "Bearer ", session.key)
 }
 
-fn read(response: &Response) -> Result<Progress, Failure> {
+fn read(response: &Response) -> Result<Progress<Finding>, Failure> {
     if !response.is_success() {
         return Err(response.finder_failure(WHO));
     }

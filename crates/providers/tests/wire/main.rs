@@ -5,6 +5,7 @@
 
 mod api;
 mod attachments;
+mod directory;
 mod email;
 mod hostile;
 mod llm;
@@ -14,3 +15,4 @@ mod search;
 mod server;
 mod ssrf_guard;
 mod support;
+mod verify;

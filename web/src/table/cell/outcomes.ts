@@ -11,6 +11,11 @@ export interface TriedEntry {
 const OUTCOMES: Record<string, [string, string]> = {
   verified: ['found', 'mill'],
   unverified: ['found, not verified', 'yellow'],
+  found: ['found', 'mill'],
+  valid: ['valid', 'mill'],
+  invalid: ['invalid', 'red'],
+  risky: ['risky', 'yellow'],
+  unknown: ['cannot tell', 'gray'],
   not_found: ['not found', 'gray'],
   not_asked: ['not asked', 'gray'],
   missing_credentials: ['no key', 'gray'],

@@ -15,6 +15,9 @@ export function TypeSection(props: SectionProps) {
     case 'ai-research':
       return <AiSection {...props} />;
     case 'waterfall-email':
+    case 'verify-email':
+    case 'find-company':
+    case 'find-people':
       return <WaterfallSection {...props} />;
     case 'web-scraper':
       return <ScraperSection {...props} />;

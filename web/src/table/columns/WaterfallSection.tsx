@@ -8,19 +8,19 @@ import {
   useSensors,
 } from '@dnd-kit/core';
 import { arrayMove, SortableContext, sortableKeyboardCoordinates, useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
-import { Anchor, Badge, Input, Stack, Switch, Text } from '@mantine/core';
+import { Anchor, Badge, Input, NumberInput, Stack, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { providersQuery } from '../../api/queries';
 import type { Provider, WaterfallProvider } from '../../api/types';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
+import { lookupKind, mappingPath, missingInputs, providersPath } from '../model/lookups';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
-import { MAPPING, MAPPING_KEYS, MAPPING_LABELS, PROVIDERS, missingFinderInputs } from './draft';
 import type { SectionProps } from './sectionProps';
 
-/** Settings of an e-mail waterfall: providers are tried in order until one finds the address. */
+/** Settings of a column that asks providers in order until one knows. */
 export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
   const known = useQuery(providersQuery);
   const errors = useFieldErrors();
@@ -37,30 +37,42 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     const place = (id: string | number) => entries.findIndex((entry) => entry.id === id);
     set(arrayMove(entries, place(active.id), place(over.id)));
   };
-  const { lackedName, lacksDomain } = missingFinderInputs(waterfall.inputMapping);
-  const isRefused = MAPPING_KEYS.some((key) => errors[`${MAPPING}.${key}`]);
+  const { task, title, inputs, needs, ends } = lookupKind(draft.templateId);
+  const isLacking = Object.keys(missingInputs(task, waterfall.inputMapping)).length > 0;
+  const isRefused = inputs.some(({ key }) => errors[`${mappingPath(task)}.${key}`]);
 
   return (
     <Stack gap="md">
       <Stack gap={8}>
-        <Input.Label component="div">Person to find</Input.Label>
+        <Input.Label component="div">{title}</Input.Label>
         {draft.isGuessed && <Text size="xs" c="dimmed">Columns were chosen by their headers and values. Please check them.</Text>}
-        {MAPPING_KEYS.map((key) => (
+        {inputs.map(({ key, label, placeholder }) => (
           <TemplateField
             key={key}
-            label={MAPPING_LABELS[key]}
-            placeholder="Type @ to choose a column"
+            label={label}
+            placeholder={placeholder ?? 'Type @ to choose a column'}
             isSingleLine
             value={waterfall.inputMapping[key] ?? ''}
             columns={columns}
-            error={errors[`${MAPPING}.${key}`]}
+            error={errors[`${mappingPath(task)}.${key}`]}
             onChange={(value) => onChange({ waterfall: { ...waterfall, inputMapping: { ...waterfall.inputMapping, [key]: value } } })}
           />
         ))}
-        {(lackedName || lacksDomain) && !isRefused && (
+        {isLacking && !isRefused && (
           <Text size="xs" c="dimmed">
-            Required: a domain, and either a full name or a first and last name.
+            {needs}
           </Text>
+        )}
+        {waterfall.limit !== undefined && (
+          <NumberInput
+            label="Maximum number of people"
+            min={1}
+            max={100}
+            allowDecimal={false}
+            value={waterfall.limit}
+            error={errors[`taskConfig.${task}.limit`]}
+            onChange={(limit) => typeof limit === 'number' && onChange({ waterfall: { ...waterfall, limit } })}
+          />
         )}
       </Stack>
       <Stack gap={6}>
@@ -77,10 +89,9 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
             ))}
           </SortableContext>
         </DndContext>
-        {errors[PROVIDERS] && <Input.Error role="alert">{errors[PROVIDERS]}</Input.Error>}
+        {errors[providersPath(task)] && <Input.Error role="alert">{errors[providersPath(task)]}</Input.Error>}
         <Text size="xs" c="dimmed">
-          Drag to change the order, or focus a handle and press Space and the arrow keys. A verified address ends the
-          search.{' '}
+          Drag to change the order, or focus a handle and press Space and the arrow keys. {ends}{' '}
           <Anchor component={Link} href="/settings/providers" size="xs" underline="always">
             Add keys
           </Anchor>

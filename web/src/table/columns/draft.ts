@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/schema';
 import type { Column, ColumnCreate, FilterNode, Format, Json, Provider, WaterfallProvider } from '../../api/types';
 import { guessColumns } from '../model/guessColumns';
+import { lookupKind, mappingPath, missingInputs, providersPath } from '../model/lookups';
 import { templateOf, type TemplateId } from '../model/templates';
 import { completeFilters } from '../views/operators';
 
@@ -14,7 +15,8 @@ export interface ColumnDraft {
   format: Format | null;
   dependencies: Schemas['Dependency'][];
   aiConfig?: Schemas['AiConfigInput'];
-  waterfall?: { providers: WaterfallProvider[]; inputMapping: Record<string, string> };
+  /** Of a column that asks providers in order. `limit` is the number of people to find. */
+  waterfall?: { providers: WaterfallProvider[]; inputMapping: Record<string, string>; limit?: number };
   scraper?: Schemas['WebScraper'];
   apiConfig?: Schemas['ApiConfig'];
   referenceConfig?: Schemas['ReferenceConfig'];
@@ -30,11 +32,6 @@ export type DraftPart = Partial<ColumnDraft>;
 
 const COMMON = { format: null, dependencies: [], runCondition: [], maxAttempts: 5, rateLimit: null, cacheTtlSeconds: 0 };
 
-export const MAPPING_KEYS = ['first_name', 'last_name', 'full_name', 'domain'] as const;
-/** The API's names for the fields of a waterfall. */
-export const MAPPING = 'taskConfig.waterfallEmail.inputMapping';
-export const PROVIDERS = 'taskConfig.waterfallEmail.providers';
-
 /** A new column with its template's defaults. */
 export function newDraft(templateId: TemplateId, header: string, providers: readonly Provider[]): ColumnDraft {
   const draft: ColumnDraft = { ...COMMON, templateId, header };
@@ -46,7 +43,11 @@ export function newDraft(templateId: TemplateId, header: string, providers: read
     case 'ai-research':
       return { ...draft, aiConfig: { prompt: '', research: {} } };
     case 'waterfall-email':
-      return { ...draft, waterfall: { providers: defaultProviders(providers), inputMapping: emptyMapping() } };
+    case 'verify-email':
+    case 'find-company':
+      return { ...draft, waterfall: newWaterfall(templateId, providers) };
+    case 'find-people':
+      return { ...draft, waterfall: { ...newWaterfall(templateId, providers), limit: 10 } };
     case 'web-scraper':
       return {
         ...draft,
@@ -64,40 +65,34 @@ export function newDraft(templateId: TemplateId, header: string, providers: read
   }
 }
 
-/** What each input of a finder is called in a table. */
-export const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
-  first_name: 'First name',
-  last_name: 'Last name',
-  full_name: 'Full name',
-  domain: 'Company website or domain',
-};
-/** What to look for in headers, if it is not the label. */
-const LOOK_FOR: Partial<typeof MAPPING_LABELS> = { domain: 'Website' };
-
-/** A new waterfall with the columns that fit its inputs. */
+/** A new column that asks providers, with the columns that fit its inputs. */
 export function withGuessedInputs(draft: ColumnDraft, columns: readonly Column[], sample: (columnId: string) => Json[]): ColumnDraft {
   if (!draft.waterfall) return draft;
-  const nameOf = (key: (typeof MAPPING_KEYS)[number]) => LOOK_FOR[key] ?? MAPPING_LABELS[key];
-  const guesses = guessColumns(MAPPING_KEYS.map(nameOf), columns, sample);
-  const hasParts = guesses[nameOf('first_name')] && guesses[nameOf('last_name')];
-  // A full name is of use only where its parts are missing.
-  const keys = MAPPING_KEYS.filter((key) => guesses[nameOf(key)] && !(key === 'full_name' && hasParts));
-  const found = Object.fromEntries(keys.map((key) => [key, `@{${guesses[nameOf(key)]?.columnId}}`]));
-  return { ...draft, waterfall: { ...draft.waterfall, inputMapping: { ...draft.waterfall.inputMapping, ...found } }, isGuessed: keys.length > 0 };
+  const inputs = lookupKind(draft.templateId).inputs.map(({ key, label, lookFor }) => ({ key, name: lookFor ?? label })).filter(({ name }) => name);
+  const guesses = guessColumns(inputs.map(({ name }) => name), columns, sample);
+  const has = (wanted: string) => inputs.some(({ key, name }) => key === wanted && guesses[name]);
+  // A full name is of use only where its parts are missing, and a company's name where its domain is.
+  const isUseless = (key: string) => (key === 'full_name' && has('first_name') && has('last_name')) || (key === 'name' && has('domain'));
+  const chosen = inputs.filter(({ key, name }) => guesses[name] && !isUseless(key));
+  const found = Object.fromEntries(chosen.map(({ key, name }) => [key, `@{${guesses[name]?.columnId}}`]));
+  return { ...draft, waterfall: { ...draft.waterfall, inputMapping: { ...draft.waterfall.inputMapping, ...found } }, isGuessed: chosen.length > 0 };
 }
 
 export function draftOf(column: Column): ColumnDraft {
   const { taskConfig } = column;
+  const templateId = templateOf(column);
+  const asked = taskConfig?.waterfallEmail ?? taskConfig?.verifyEmail ?? taskConfig?.findCompany ?? taskConfig?.findPeople;
   return {
-    templateId: templateOf(column),
+    templateId,
     header: column.header,
     format: column.format ?? null,
     dependencies: column.dependencies,
     ...(column.aiConfig && { aiConfig: column.aiConfig }),
-    ...(taskConfig?.waterfallEmail && {
+    ...(asked && {
       waterfall: {
-        providers: taskConfig.waterfallEmail.providers,
-        inputMapping: { ...emptyMapping(), ...taskConfig.waterfallEmail.inputMapping },
+        providers: asked.providers,
+        inputMapping: { ...emptyMapping(templateId), ...asked.inputMapping },
+        ...(taskConfig?.findPeople && { limit: taskConfig.findPeople.limit }),
       },
     }),
     ...(taskConfig?.webScraper && { scraper: taskConfig.webScraper }),
@@ -131,7 +126,7 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
     format: draft.format,
     dependencies: draft.dependencies,
     ...(draft.aiConfig && { aiConfig: draft.aiConfig }),
-    ...(waterfall && { taskConfig: { taskType: 'waterfallEmail', waterfallEmail: { waterfallType: 'email', ...waterfall } } }),
+    ...(waterfall && { taskConfig: taskOf(templateId, waterfall) }),
     ...(scraper && { taskConfig: { taskType: 'webScraper', webScraper: scraper } }),
     ...(draft.apiConfig && { apiConfig: draft.apiConfig }),
     ...(draft.referenceConfig && { referenceConfig: draft.referenceConfig }),
@@ -144,41 +139,43 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
   };
 }
 
-/** Configured finders come first and are on. The pattern guesser comes last and is off. */
-function defaultProviders(providers: readonly Provider[]): WaterfallProvider[] {
-  const finders = providers.filter((provider) => provider.kind === 'finder' && provider.id !== 'pattern');
-  const sorted = [...finders.filter(({ configured }) => configured), ...finders.filter(({ configured }) => !configured)];
-  const entries = sorted.map(({ id, configured }) => ({ id: `${id}-default`, taskType: id, enabled: configured }));
-  return [...entries, { id: 'pattern-default', taskType: 'pattern', enabled: false }].map((entry, order) => ({ ...entry, order }));
+function taskOf(templateId: TemplateId, waterfall: NonNullable<ColumnDraft['waterfall']>): ColumnCreate['taskConfig'] {
+  const { task } = lookupKind(templateId);
+  const config = task === 'waterfallEmail' ? { waterfallType: 'email', ...waterfall } : waterfall;
+  return { taskType: task, [task]: config };
 }
 
-function emptyMapping(): Record<string, string> {
-  return Object.fromEntries(MAPPING_KEYS.map((key) => [key, '']));
+function newWaterfall(templateId: TemplateId, providers: readonly Provider[]): NonNullable<ColumnDraft['waterfall']> {
+  return { providers: defaultProviders(templateId, providers), inputMapping: emptyMapping(templateId) };
+}
+
+/** What costs nothing comes first, then configured providers. These are on. The pattern guesser comes last and is off. */
+function defaultProviders(templateId: TemplateId, providers: readonly Provider[]): WaterfallProvider[] {
+  const { task } = lookupKind(templateId);
+  const rank = ({ id, configured }: Provider) => (id === 'domaincheck' ? 0 : id === 'pattern' ? 3 : configured ? 1 : 2);
+  const asked = providers.filter(({ tasks }) => tasks.includes(task)).sort((a, b) => rank(a) - rank(b));
+  const isOn = ({ id, configured }: Provider) => configured && id !== 'pattern';
+  return asked.map((provider, order) => ({ id: `${provider.id}-default`, taskType: provider.id, enabled: isOn(provider), order }));
+}
+
+function emptyMapping(templateId: TemplateId): Record<string, string> {
+  return Object.fromEntries(lookupKind(templateId).inputs.map(({ key }) => [key, '']));
 }
 
 /** Required fields that are empty, with the message to show at each. */
 export function missingFields(draft: ColumnDraft): Record<string, string> {
   const { aiConfig, apiConfig, referenceConfig, scraper, waterfall } = draft;
-  const { lackedName, lacksDomain } = missingFinderInputs(waterfall?.inputMapping ?? {});
+  const { task } = lookupKind(draft.templateId);
+  const inputs = Object.entries(waterfall ? missingInputs(task, waterfall.inputMapping) : {});
   const lacks: [string, boolean, string][] = [
     ['header', !draft.header.trim(), 'Give the column a name.'],
     ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Enter a prompt.'],
     ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Enter a URL.'],
     ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Enter the URL of a page.'],
-    [`${MAPPING}.${lackedName}`, waterfall !== undefined && lackedName !== undefined, 'Choose a column for the full name, or for first and last name.'],
-    [`${MAPPING}.domain`, waterfall !== undefined && lacksDomain, 'Choose a column for the company’s website or domain.'],
-    [PROVIDERS, waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Turn on at least one provider.'],
+    ...inputs.map(([key, message]): [string, boolean, string] => [`${mappingPath(task)}.${key}`, true, message]),
+    [providersPath(task), waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Turn on at least one provider.'],
     ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose a source column.'],
     ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Enter a path, or $ for the whole value.'],
   ];
   return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
-}
-
-/** Missing inputs of a finder. It needs a domain, and the full name or first and last name. */
-export function missingFinderInputs(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
-  const has = (key: (typeof MAPPING_KEYS)[number]) => Boolean(mapping[key]?.trim());
-  const lacksDomain = !has('domain');
-  if (has('full_name') || (has('first_name') && has('last_name'))) return { lacksDomain };
-  if (has('first_name')) return { lackedName: 'last_name', lacksDomain };
-  return { lackedName: has('last_name') ? 'first_name' : 'full_name', lacksDomain };
 }

@@ -8,7 +8,7 @@ export function columnIcon(column: Pick<Column, 'type' | 'dataShape' | 'id'>): I
     case 'ai':
       return column.dataShape === 'json' ? 'braces' : 'spark';
     case 'task':
-      return column.dataShape === 'waterfall' ? 'mail' : 'globe';
+      return TASK_ICONS[column.dataShape] ?? 'globe';
     case 'api':
       return 'plug';
     case 'reference':
@@ -17,3 +17,5 @@ export function columnIcon(column: Pick<Column, 'type' | 'dataShape' | 'id'>): I
       return 'text';
   }
 }
+
+const TASK_ICONS: Partial<Record<Column['dataShape'], IconName>> = { waterfall: 'mail', json: 'search' };

@@ -120,6 +120,9 @@ const TYPES: Record<TemplateId, 'manual' | 'ai' | 'task' | 'api' | 'reference'> 
   'ai-research': 'ai',
   'waterfall-email': 'task',
   'web-scraper': 'task',
+  'verify-email': 'task',
+  'find-company': 'task',
+  'find-people': 'task',
   'http-api': 'api',
   reference: 'reference',
 };
@@ -128,7 +131,7 @@ function typeOf(column: RecipeColumn | undefined) {
   return (column && TYPES[column.templateId]) ?? 'manual';
 }
 
-const SHAPES: Partial<Record<TemplateId, Column['dataShape']>> = { 'ai-json': 'json', 'waterfall-email': 'waterfall', 'web-scraper': 'vendor-scrape-result' };
+const SHAPES: Partial<Record<TemplateId, Column['dataShape']>> = { 'ai-json': 'json', 'waterfall-email': 'waterfall', 'web-scraper': 'vendor-scrape-result', 'verify-email': 'json', 'find-company': 'json', 'find-people': 'json' };
 
 function ColumnPreview({ column }: { column: RecipeColumn }) {
   const shape = SHAPES[column.templateId] ?? 'text';

@@ -36,12 +36,23 @@ export function useAddRecipe(projectId: string, recipe: Recipe) {
   });
 }
 
-/** A waterfall without finders gets those that the team has set up. */
+/** A column that asks providers and names none gets those that the team has set up. */
 function withProviders(body: ColumnCreate, providers: readonly Provider[]): ColumnCreate {
-  if (body.templateId !== 'waterfall-email') return body;
-  const task = body.taskConfig as { waterfallEmail?: { providers?: unknown[] } } | undefined;
-  if (task?.waterfallEmail?.providers?.length) return body;
-  const start = toBody(newDraft('waterfall-email', '', providers)).taskConfig as { waterfallEmail: { providers: unknown[] } };
-  const waterfallEmail = { ...task?.waterfallEmail, providers: start.waterfallEmail.providers };
-  return { ...body, taskConfig: { ...task, waterfallEmail } as ColumnCreate['taskConfig'] };
+  const start = toBody(newDraft(body.templateId, '', providers)).taskConfig as TaskSettings | undefined;
+  const task = start?.taskType;
+  const fresh = task && start[task];
+  if (!task || !isAsking(fresh)) return body;
+  const given = (body.taskConfig as TaskSettings | undefined)?.[task];
+  if (isAsking(given) && given.providers.length) return body;
+  const settings = { ...(typeof given === 'object' && given), providers: fresh.providers };
+  return { ...body, taskConfig: { ...body.taskConfig, [task]: settings } as ColumnCreate['taskConfig'] };
+}
+
+interface TaskSettings {
+  taskType?: string;
+  [task: string]: unknown;
+}
+
+function isAsking(settings: unknown): settings is { providers: unknown[] } {
+  return typeof settings === 'object' && settings !== null && Array.isArray((settings as { providers?: unknown }).providers);
 }

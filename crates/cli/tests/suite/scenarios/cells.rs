@@ -114,7 +114,7 @@ fn every_field_of_an_entry_is_required(api: &Api) {
 
 fn a_value_in_a_processed_column_is_completed_by_hand_and_null_makes_it_idle(api: &Api) {
     let table = api.table(&["Name"]);
-    for template in ["ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api"] {
+    for template in ["ai-text", "ai-json", "waterfall-email", "web-scraper", "verify-email", "http-api"] {
         let column = table.add_column(json!({ "templateId": template }));
         let row = table.insert(json!({ "Name": "Ada" })).remove(0);
         let completed = |row: &str, value: &str| {

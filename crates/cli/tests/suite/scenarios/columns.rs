@@ -45,6 +45,9 @@ fn seven_templates_are_listed(api: &Api) {
             "ai-research ai text",
             "waterfall-email task waterfall",
             "web-scraper task vendor-scrape-result",
+            "verify-email task json",
+            "find-company task json",
+            "find-people task json",
             "http-api api json",
             "reference reference json",
         ]
@@ -269,6 +272,9 @@ fn the_whole_column_as_it_was_read_may_be_sent_back(api: &Api) {
         "ai-research",
         "waterfall-email",
         "web-scraper",
+        "verify-email",
+        "find-company",
+        "find-people",
         "http-api",
         "reference",
     ] {

@@ -74,8 +74,8 @@ fn a_teams_credential_beats_the_environments() {
     assert_eq!(state(&api, "wiza"), (false, Value::Null), "a blank variable is none");
 
     let answer = set(&api, "hunter", json!({ "apiKey": "team-hunter" })).ok();
-    let expected =
-        json!({ "id": "hunter", "kind": "finder", "label": "Hunter", "configured": true, "source": "team" });
+    let expected = json!({ "id": "hunter", "kind": "finder", "tasks": ["waterfallEmail", "verifyEmail", "findCompany", "findPeople"],
+            "label": "Hunter", "configured": true, "source": "team" });
     assert_eq!(answer, json!({ "success": true, "provider": expected }));
     assert_eq!(provider(&api, "hunter"), expected);
     let own = json!({ "apiKey": "k", "baseUrl": "https://llm.example/v1", "model": "small" });

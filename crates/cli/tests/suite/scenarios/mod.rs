@@ -50,6 +50,7 @@ mod key_scopes;
 mod large_rows;
 mod links;
 mod lists;
+mod lookups;
 mod matching;
 mod metrics;
 mod monitoring;
@@ -148,6 +149,7 @@ const ALL: &[&[Scenario]] = &[
     writers::OWN,
     processing::OWN,
     stale::OWN,
+    lookups::OWN,
     provider_columns::OWN,
     ai_columns::OWN,
     attachments::OWN,

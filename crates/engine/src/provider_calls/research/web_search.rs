@@ -45,7 +45,7 @@ pub(in super::super) fn engines(
 ) -> Result<Vec<SearchAccess>, CallOutcome> {
     let engine = |provider: &'static Provider| match provider.kind {
         Kind::Search(engine) => Some((provider, engine)),
-        Kind::Ai(_) | Kind::Finder(_) => None,
+        Kind::Ai(_) | Kind::Finder(_) | Kind::Verifier(_) => None,
     };
     let reach = |(provider, engine): (&'static Provider, Engine)| {
         credentials.access(provider).map(|access| SearchAccess { provider, engine, access })

@@ -2,7 +2,7 @@
 
 mod async_finders;
 mod instant_finders;
-mod pattern;
+pub(crate) mod pattern;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,7 +87,7 @@ async fn check(finder: Finder, cases: Vec<(Answer, &str)>) {
 }
 
 /// Breakdowns that mean the same at every finder, on its first call.
-fn breakdowns() -> Vec<(Answer, &'static str)> {
+pub(crate) fn breakdowns() -> Vec<(Answer, &'static str)> {
     vec![
         (text(500, "text/html", "<h1>Oops</h1>"), "provider_error, again"),
         (text(503, "text/plain", "Down").with("retry-after", "7"), "provider_error, again after 7 s"),

@@ -38,7 +38,7 @@ fn encoded(name: &str) -> Vec<u8> {
     labels.chain([0]).collect()
 }
 
-async fn name_server() -> std::net::SocketAddr {
+pub(crate) async fn name_server() -> std::net::SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
     tokio::spawn(async move {

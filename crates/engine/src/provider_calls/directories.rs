@@ -1,0 +1,145 @@
+//! Directories of companies and people, one after another, until one knows the company.
+
+use async_trait::async_trait;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::{FindCompany, FindPeople, WaterfallProvider};
+use rowmill_model::{CellError, ErrorCode, LookupTask};
+use rowmill_providers::directory::{
+    self, Company, CompanyQuery, Directory, Entry, FoundPerson, Listing, PeopleQuery,
+};
+use rowmill_providers::{Failure, FailureKind};
+use serde::Serialize;
+
+use super::ProviderCalls;
+use super::fill::Fill;
+use super::in_order::{Answer, Asked, ProviderAccess, PutOff, Question, entries, key, required_access};
+use crate::cell_runner::{CallOutcome, Cell};
+use crate::credentials::TeamCredentials;
+
+/// What is looked up.
+struct LookUp<'a, Q> {
+    calls: &'a ProviderCalls,
+    cell: &'a Cell,
+    credentials: &'a TeamCredentials,
+    query: Q,
+}
+
+impl ProviderCalls {
+    pub(super) async fn find_company(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+    ) -> Result<CallOutcome, CallOutcome> {
+        let (lookup, entries) = entries(&cell.column)?;
+        let mut row = Fill::new(cell, None)?;
+        let [domain, name] = FindCompany::INPUT_KEYS
+            .map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
+        let query = CompanyQuery::new(&domain, &name).ok_or_else(no_company)?;
+        let inputs = [query.domain().unwrap_or_default(), query.name().unwrap_or_default()];
+        let key = key(cell, lookup.task, inputs, &entries, credentials);
+        let question = LookUp { calls: self, cell, credentials, query };
+        let search = Box::pin(self.ask_in_order(&entries, &question));
+        Ok(self.reused(cell, key, true, search).await)
+    }
+
+    pub(super) async fn find_people(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+    ) -> Result<CallOutcome, CallOutcome> {
+        let (lookup, entries) = entries(&cell.column)?;
+        let config = cell.column.task_config.as_ref().and_then(|task| task.find_people.as_ref());
+        let limit = config.map_or(FindPeople::LIMIT_DEFAULT, |config| config.limit);
+        let mut row = Fill::new(cell, None)?;
+        let [domain, name, titles] = FindPeople::INPUT_KEYS
+            .map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
+        let company = CompanyQuery::new(&domain, &name).ok_or_else(no_company)?;
+        let query = PeopleQuery::new(company, &titles, usize::try_from(limit).unwrap_or(usize::MAX));
+        let company = &query.company;
+        let limit = limit.to_string();
+        let titles = query.titles.join(",");
+        let inputs =
+            [company.domain().unwrap_or_default(), company.name().unwrap_or_default(), &titles, &limit];
+        let key = key(cell, lookup.task, inputs, &entries, credentials);
+        let question = LookUp { calls: self, cell, credentials, query };
+        let search = Box::pin(self.ask_in_order(&entries, &question));
+        Ok(self.reused(cell, key, true, search).await)
+    }
+}
+
+#[async_trait]
+impl Question for LookUp<'_, CompanyQuery> {
+    type Value = Company;
+
+    async fn ask(
+        &self,
+        entry: &WaterfallProvider,
+        put_off: &mut Vec<PutOff>,
+    ) -> Result<Asked<Company>, Failure> {
+        let Self { calls, cell, credentials, query } = self;
+        let (reached, directory) = reach(LookupTask::FindCompany, entry, credentials)?;
+        let gate = calls.request_gate(cell, Some(&reached));
+        let find = directory::find_company(&calls.client, directory, &reached.access, query, &gate);
+        calls.ask_provider(cell, &reached, put_off, find).await.map(asked)
+    }
+
+    fn outcome(&self, entry: &WaterfallProvider, company: Company, meta: Meta) -> CallOutcome {
+        value(entry, &company, meta)
+    }
+}
+
+#[async_trait]
+impl Question for LookUp<'_, PeopleQuery> {
+    type Value = Vec<FoundPerson>;
+
+    async fn ask(
+        &self,
+        entry: &WaterfallProvider,
+        put_off: &mut Vec<PutOff>,
+    ) -> Result<Asked<Vec<FoundPerson>>, Failure> {
+        let Self { calls, cell, credentials, query } = self;
+        let (reached, directory) = reach(LookupTask::FindPeople, entry, credentials)?;
+        let gate = calls.request_gate(cell, Some(&reached));
+        let find = directory::find_people(&calls.client, directory, &reached.access, query, &gate);
+        calls.ask_provider(cell, &reached, put_off, find).await.map(asked)
+    }
+
+    fn outcome(&self, entry: &WaterfallProvider, people: Vec<FoundPerson>, meta: Meta) -> CallOutcome {
+        value(entry, &people, meta)
+    }
+}
+
+fn reach(
+    task: LookupTask,
+    entry: &WaterfallProvider,
+    credentials: &TeamCredentials,
+) -> Result<(ProviderAccess, Directory), Failure> {
+    let reached = required_access(task, entry, credentials)?;
+    let directory = Directory::named(reached.provider.about.id).ok_or_else(|| {
+        Failure::new(FailureKind::InvalidInput, format!("`{}` is no directory.", entry.task_type))
+    })?;
+    Ok((reached, directory))
+}
+
+fn asked<T>(listing: Listing<T>) -> Asked<T> {
+    let Listing { entry, spent } = listing;
+    let (word, answer) = match entry {
+        Entry::Found(found) => ("found", Answer::Final(found)),
+        Entry::Miss => ("not_found", Answer::Nothing),
+        Entry::Ineligible => ("not_asked", Answer::Nothing),
+    };
+    Asked { answer, word, spent }
+}
+
+fn value(entry: &WaterfallProvider, found: &impl Serialize, mut meta: Meta) -> CallOutcome {
+    meta.insert("provider".to_owned(), entry.task_type.as_str().into());
+    match serde_json::to_string(found) {
+        Ok(text) => CallOutcome::Value(text.into(), meta),
+        Err(_) => CallOutcome::failed(ErrorCode::InvalidOutput, "The answer could not be converted to JSON."),
+    }
+}
+
+fn no_company() -> CallOutcome {
+    let message = "This needs the domain or the name of a company.".to_owned();
+    CallOutcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
+}
