@@ -27,7 +27,7 @@ export function ProvidersSection() {
       >
         <ProviderTable providers={of('ai')} />
       </Card>
-      <Card title="E-mail finders" text="Used by e-mail waterfall columns. Keys are encrypted on the server and never shown again.">
+      <Card title="E-mail finders" guide="provider-credentials" text="Used by e-mail waterfall columns. Keys are encrypted on the server and never shown again.">
         <ProviderTable providers={of('finder')} />
       </Card>
       <Card title="Web search" guide="research" text="Used by AI research columns, in this order unless a column says otherwise. SearXNG is a server of your own: set its base URL.">

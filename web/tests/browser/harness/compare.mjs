@@ -18,7 +18,7 @@ const COLOUR_DIFFERENT = 24;
 const DIFFERENT_MAX = 0.002;
 
 /** How long a page may take to draw itself after a change of size or colours. */
-const SETTLE_MILLISECONDS = 700;
+const SETTLE_MILLISECONDS = 500;
 const TRIES_MAX = 12;
 const TRY_MILLISECONDS = 250;
 
