@@ -27,7 +27,7 @@ import { ProjectTrash } from './ProjectTrash';
 import { SampleMenu } from './SampleMenu';
 import { useProjectMarks } from './useProjectMarks';
 
-export function ProjectsPage() {
+export default function ProjectsPage() {
   usePageTitle('Projects');
   const projects = useQuery(projectsQuery);
   const [search, setSearch] = useState('');
