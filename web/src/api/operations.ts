@@ -35,8 +35,8 @@ export const duplicateProject = (projectId: string, body: { title: string; rows:
 export const createSample = () => data(client.POST('/v4/projects/sample'));
 export const readUsage = () => data(client.GET('/v4/usage'));
 export const readSpending = () => data(client.GET('/v4/team/spending'));
-export const readSpendingUsage = (groupBy: UsageGroup, projectId?: string) =>
-  data(client.GET('/v4/usage/spending', { params: { query: { groupBy, ...(projectId && { projectId }) } } }));
+export const readSpendingUsage = (groupBy: UsageGroup, more: { projectId?: string; from?: string } = {}) =>
+  data(client.GET('/v4/usage/spending', { params: { query: { groupBy, ...more } } }));
 export const setSpending = (body: SpendingBody) => data(client.PUT('/v4/team/spending', { body }));
 
 const webhook = (webhookId: string) => ({ params: { path: { webhookId } } });

@@ -5,7 +5,6 @@ import { Redirect, Route, Router, Switch } from 'wouter';
 import { prefix } from '../api/base';
 import { setSignedOutListener } from '../api/client';
 import { sessionQuery } from '../api/queries';
-import { ProjectsPage } from '../projects/ProjectsPage';
 import { SessionContext } from '../shell/session';
 import { Shell } from '../shell/Shell';
 import { SignInPage } from '../signin/SignInPage';
@@ -16,13 +15,16 @@ import { unsaved } from '../ui/unsaved';
 import { ErrorBoundary } from './ErrorBoundary';
 import { NotFoundPage } from './NotFoundPage';
 
+const loadProjects = () => import('../projects/ProjectsPage');
+const ProjectsPage = lazy(loadProjects);
 const loadTable = () => import('../table/TablePage');
 const TablePage = lazy(loadTable);
 const SettingsPage = lazy(() => import('../settings/SettingsPage'));
 const ProjectSettingsPage = lazy(() => import('../settings/ProjectSettingsPage'));
 
-// Preload the table's code while the session is read.
+// Preload the page's code while the session is read.
 if (/\/projects\/[^/]+\/?$/.test(window.location.pathname)) void loadTable();
+else if (!/\/settings\b/.test(window.location.pathname)) void loadProjects();
 
 export function App() {
   const queryClient = useQueryClient();

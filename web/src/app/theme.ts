@@ -71,7 +71,7 @@ export const theme = createTheme({
     Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: true } },
     Modal: {
-      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
+      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 } },
       styles: { title: { fontWeight: 620, fontSize: '1.05rem' } },
     },
     Notification: {

@@ -22,11 +22,12 @@ import { FolderBar } from './FolderBar';
 import { foldersOf, isShown } from './folders';
 import { ProjectCard } from './ProjectCard';
 import { inOrder } from './projectOrder';
+import classes from './Projects.module.css';
 import { ProjectTrash } from './ProjectTrash';
 import { SampleMenu } from './SampleMenu';
 import { useProjectMarks } from './useProjectMarks';
 
-export function ProjectsPage() {
+export default function ProjectsPage() {
   usePageTitle('Projects');
   const projects = useQuery(projectsQuery);
   const [search, setSearch] = useState('');
@@ -125,14 +126,14 @@ function ProjectsHeader({ search, onSearch, onTrash, onSample, isMakingSample, o
       <Title order={1} size="h2">
         Projects
       </Title>
-      <Group gap="sm">
+      <div className={classes.tools}>
         <TextInput
           aria-label="Search projects"
           placeholder="Search"
           leftSection={<Icon name="search" size={16} />}
           value={search}
           onChange={(event) => onSearch(event.currentTarget.value)}
-          w={{ base: '100%', xs: 200 }}
+          className={classes.search}
         />
         <Tooltip label="Deleted projects">
           <ActionIcon variant="default" size={36} aria-label="Trash" onClick={onTrash}>
@@ -143,7 +144,7 @@ function ProjectsHeader({ search, onSearch, onTrash, onSample, isMakingSample, o
         <Button leftSection={<Icon name="plus" />} onClick={onCreate}>
           New project
         </Button>
-      </Group>
+      </div>
     </Group>
   );
 }

@@ -23,7 +23,7 @@ export function ApiSection({ project }: { project: Project }) {
   };
   return (
     <>
-      <Card title="API access">
+      <Card title="API access" guide="api-tour" text="How programs read and write this project.">
         <Stack gap="md">
           <Switch
             label="API access enabled"

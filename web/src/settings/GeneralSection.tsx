@@ -38,7 +38,7 @@ export function GeneralSection({ project }: { project: Project }) {
           </Group>
         </form>
       </Card>
-      <Card title="Running">
+      <Card title="Running" guide="first-table" text="When columns fill their cells.">
         <Switch
           label="Run automatically"
           description="Columns run when a row is added or one of their inputs changes. When off, columns run only when you start them, and outdated cells are marked."

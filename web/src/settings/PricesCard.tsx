@@ -19,6 +19,7 @@ export function PricesCard({ spending }: { spending: Spending }) {
   return (
     <Card
       title="Prices"
+      guide="costs"
       text={`For costs that providers do not report: a price list of ${formatNumber(priceList.models)} models of ${priceList.date}. Your own prices come first. The price of a search counts where a finder reports no credits.`}
     >
       {entries.length > 0 && (

@@ -94,10 +94,10 @@ function ProviderRow({ provider }: { provider: Provider }) {
           )}
         </Stack>
       </Table.Td>
-      <Table.Td w={120}>
+      <Table.Td w={{ base: 'auto', xs: 130 }}>
         <Standing provider={provider} />
       </Table.Td>
-      <Table.Td>
+      <Table.Td w={{ base: 'auto', xs: 230 }}>
         {!needsNoKey && (
           <Group gap={6} justify="flex-end">
             {provider.configured && (
@@ -130,5 +130,9 @@ function Standing({ provider }: { provider: Provider }) {
   if (provider.error) return <Badge variant="light" color="red">unreadable</Badge>;
   if (provider.source === 'team') return <Badge variant="light">your key</Badge>;
   if (provider.source === 'environment') return <Badge variant="light" color="gray">server’s key</Badge>;
-  return <Badge variant="outline" color="gray">{provider.configured ? 'no key needed' : 'not set up'}</Badge>;
+  return (
+    <Text size="xs" c="dimmed">
+      {provider.configured ? 'no key needed' : 'not set up'}
+    </Text>
+  );
 }

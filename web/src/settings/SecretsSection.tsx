@@ -24,6 +24,7 @@ export function SecretsSection() {
   return (
     <Card
       title="Secrets"
+      guide="provider-credentials"
       text={
         <>
           Use them in the headers, query parameters and body of HTTP columns: type @ and choose one, or write{' '}

@@ -30,7 +30,7 @@ export function SessionsSection() {
   const hasOthers = sessions.data?.some((session) => !session.current) ?? false;
 
   return (
-    <Card title="Signed-in browsers" text="People who signed in to this team with an API key. A session ends after 30 days, or when its key is revoked.">
+    <Card title="Signed-in browsers" guide="keys" text="People who signed in to this team with an API key. A session ends after 30 days, or when its key is revoked.">
       <div>
         <Button variant="default" disabled={!hasOthers} onClick={() => setIsEndingOthers(true)}>
           Sign out all others

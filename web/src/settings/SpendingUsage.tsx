@@ -22,7 +22,7 @@ export function SpendingUsage() {
   const [group, setGroup] = useState<UsageGroup>('day');
   const usage = useQuery({ queryKey: ['spendingUsage', group], queryFn: () => readSpendingUsage(group), staleTime: 0 });
   return (
-    <Card title="Spent" text="Calls, tokens, credits and dollars of the last 30 days. Dollars are those that providers report, else those of the price list.">
+    <Card title="Spent" guide="costs" text="Calls, tokens, credits and dollars of the last 30 days. Dollars are those that providers report, else those of the price list.">
       <div className={classes.usageHead}>
         <SegmentedControl className={classes.groups} data={GROUPS} value={group} aria-label="Added up by" onChange={(value) => setGroup(value as UsageGroup)} />
         <Anchor size="sm" href={`${prefix}/v4/usage/spending/export`} download>

@@ -38,7 +38,7 @@ function TeamName() {
     save.mutate();
   };
   return (
-    <Card title="Your team" text="Projects, keys and secrets belong to a team. Other teams cannot see them.">
+    <Card title="Your team" guide="keys" text="Projects, keys and secrets belong to a team. Other teams cannot see them.">
       <form onSubmit={submit}>
         <Group align="flex-end">
           <TextInput label="Name" value={name} flex={1} maxLength={255} onChange={(event) => setName(event.currentTarget.value)} error={save.isError ? errorMessage(save.error) : undefined} />

@@ -43,7 +43,7 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
   const [isConfirming, setIsConfirming] = useState(false);
   const onTyped = useTypedCells(table);
   const headers = useHeaderStates(table);
-  const onHeaderPart = useHeaderClicks(table);
+  const onHeaderPart = useHeaderClicks(table, actions.showRuns);
   const figures = useSummaries(table);
   const openCell = (rowIndex: number, columnId: string) => {
     const row = store.rowAt(rowIndex);

@@ -58,6 +58,14 @@ export function formatCost({ cost, listCost, credits }: { cost?: unknown; listCo
   return parts.filter(Boolean).join(', ');
 }
 
+/** A cost where there is little room: `$0.25`, `$12`, `$1.2K`, `<$0.01`, and `40 cr` where only credits were paid. */
+export function formatCostShort({ usd = 0, credits = 0 }: { usd?: number | undefined; credits?: number | undefined }): string {
+  if (usd >= 9.995) return `$${formatShort(Math.round(usd))}`;
+  if (usd >= 0.005) return CENTS.format(usd);
+  if (usd > 0) return '<$0.01';
+  return credits > 0 ? `${formatShort(Math.ceil(credits))} cr` : '';
+}
+
 /** A duration in words. */
 export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '';

@@ -1,25 +1,53 @@
-// Measures the page on a large table: time to first rows, frame rate while scrolling, download size.
-//   ROWMILL_URL, ROWMILL_KEY, ROWMILL_PROJECT name a running service and a project with many rows.
+// Measures the page on a large table: time to first rows, frame rate while scrolling, input delay, download size.
+//   ROWMILL_BIN names the binary. It is started, and gets a table of ROWS rows (1,000,000) and COLUMNS columns (100).
+//   ROWMILL_URL, ROWMILL_KEY, ROWMILL_PROJECT name a running service and a project instead.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { launch, openWindow, signIn } from '../browser/harness/browser.mjs';
+import { startServer } from '../browser/harness/server.mjs';
 
 const SECONDS = 4;
 const ROUNDS = 5;
+const KEYS = 60;
+const BATCH = 1_000;
 
-const { ROWMILL_URL: url, ROWMILL_KEY: key, ROWMILL_PROJECT: projectId } = process.env;
-const results = { bundle: sizes(fileURLToPath(new URL('../../dist', import.meta.url))) };
-if (url && key && projectId) {
+const results = { bundle: sizes(process.env.ROWMILL_WEB_DIST ?? fileURLToPath(new URL('../../dist', import.meta.url))) };
+const { url, key, projectId, stop } = await table();
+if (projectId) {
   const browser = await launch();
   const { page } = await openWindow(browser);
   await signIn(page, { url, key });
   results.firstPaintMilliseconds = await firstPaint(page);
-  results.scrolling = { steady: await scroll(page, 900), jumping: await scroll(page, 400_000) };
+  results.scrolling = {
+    down: await scroll(page, 'scrollTop', 900),
+    jumping: await scroll(page, 'scrollTop', 400_000),
+    across: await scroll(page, 'scrollLeft', 1_500),
+  };
+  results.inputDelay = await inputDelay(page);
   await browser.close();
 }
+await stop?.();
 console.log(JSON.stringify(results, null, 2));
+
+/** The table to measure: the one that is named, or a new one in a service of its own. */
+async function table() {
+  const { ROWMILL_URL, ROWMILL_KEY, ROWMILL_PROJECT, ROWMILL_BIN, ROWS = '1000000', COLUMNS = '100' } = process.env;
+  if (ROWMILL_URL) return { url: ROWMILL_URL, key: ROWMILL_KEY, projectId: ROWMILL_PROJECT };
+  if (!ROWMILL_BIN) return {};
+  const server = await startServer();
+  const headers = Array.from({ length: Number(COLUMNS) }, (_, number) => `Column ${number + 1}`);
+  const { project } = await server.api('POST', '/projects', { title: 'Large', columns: headers.map((header) => ({ templateId: 'manual', header })) });
+  for (let row = 0; row < Number(ROWS); row += BATCH) {
+    const rows = Array.from({ length: Math.min(BATCH, Number(ROWS) - row) }, (_, place) =>
+      Object.fromEntries(headers.map((header, column) => [header, column % 3 === 0 ? (row + place) * (column + 1) : `Value ${row + place} of ${column}`])),
+    );
+    await server.api('POST', `/projects/${project.id}/rows`, rows);
+  }
+  results.table = { rows: Number(ROWS), columns: headers.length };
+  return { url: server.url, key: server.key, projectId: project.id, stop: server.stop };
+}
 
 /** Time from navigation until the grid shows rows; the median of several rounds. */
 async function firstPaint(page) {
@@ -34,10 +62,10 @@ async function firstPaint(page) {
   return Math.round(times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)]);
 }
 
-/** Frames per second while the grid scrolls by this many pixels per frame. */
-function scroll(page, pixelsPerSecond) {
+/** Frames per second while the grid scrolls this way, by this many pixels a second. */
+function scroll(page, way, pixelsPerSecond) {
   return page.evaluate(
-    ([seconds, speed]) =>
+    ([way, seconds, speed]) =>
       new Promise((resolve) => {
         const scroller = document.querySelector('.dvn-scroller');
         const gaps = [];
@@ -45,7 +73,7 @@ function scroll(page, pixelsPerSecond) {
         let last = startedAt;
         const step = (now) => {
           gaps.push(now - last);
-          scroller.scrollTop += (speed * (now - last)) / 1000;
+          scroller[way] += (speed * (now - last)) / 1000;
           last = now;
           if (now - startedAt < seconds * 1000) return requestAnimationFrame(step);
           gaps.sort((a, b) => a - b);
@@ -57,8 +85,31 @@ function scroll(page, pixelsPerSecond) {
         };
         requestAnimationFrame(step);
       }),
-    [SECONDS, pixelsPerSecond],
+    [way, SECONDS, pixelsPerSecond],
   );
+}
+
+/** Milliseconds from a key press until the next frame is drawn: moving by arrow keys, and typing into a cell. */
+async function inputDelay(page) {
+  await page.evaluate(() => {
+    globalThis.delays = [];
+    const drawn = (done) => requestAnimationFrame(() => setTimeout(done));
+    addEventListener('keydown', ({ timeStamp }) => drawn(() => globalThis.delays.push(performance.now() - timeStamp)), true);
+  });
+  const press = async (...keys) => {
+    await page.evaluate(() => (globalThis.delays = []));
+    for (let count = 0; count < KEYS; count += 1) await page.keyboard.press(keys[count % keys.length]);
+    const delays = (await page.evaluate(() => globalThis.delays)).sort((a, b) => a - b);
+    const at = (share) => Math.round(delays[Math.floor(delays.length * share)] ?? -1);
+    return { medianMilliseconds: at(0.5), percentile95Milliseconds: at(0.95) };
+  };
+  const box = await page.getByTestId('data-grid-canvas').boundingBox();
+  await page.mouse.click(box.x + 300, box.y + 200);
+  const moving = await press('ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowLeft');
+  await page.keyboard.press('Enter');
+  const typing = await press('a', 'b', 'c');
+  await page.keyboard.press('Escape');
+  return { moving, typing };
 }
 
 /** Gzipped kilobytes: all files, and those that index.html names. */

@@ -1,7 +1,6 @@
 import { Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { readSpendingUsage } from '../../api/operations';
 import { statusQuery } from '../../api/queries';
 import { type Column, isProcessed } from '../../api/types';
 import { formatCost } from '../../ui/format';
@@ -9,6 +8,7 @@ import classes from '../../ui/Note.module.css';
 import type { HoveredHeader } from '../grid/gridTypes';
 import { countsText } from '../runs/countsText';
 import type { Table } from '../state/useTable';
+import { columnCostsQuery } from './useColumnCosts';
 
 const DELAY_MILLISECONDS = 500;
 
@@ -53,7 +53,7 @@ function Counts({ table, column }: { table: Table; column: Column }) {
       <Text size="sm">{counts ? countsText(counts) : 'Loading'}</Text>
       {spent && (
         <Text size="xs" c="dimmed" mt={4}>
-          This column in 30 days: {spent}
+          This column so far: {spent}
         </Text>
       )}
       {cost && (
@@ -66,15 +66,9 @@ function Counts({ table, column }: { table: Table; column: Column }) {
   );
 }
 
-const SPENT_MILLISECONDS = 10_000;
-
-/** What a column has cost in the last 30 days. Empty if nobody was paid. */
+/** What a column has cost so far. Empty if nobody was paid. */
 function useSpent(projectId: string, columnId: string): string {
-  const usage = useQuery({
-    queryKey: ['spendingUsage', 'column', projectId],
-    queryFn: () => readSpendingUsage('column', projectId),
-    staleTime: SPENT_MILLISECONDS,
-  });
-  const line = usage.data?.lines.find((candidate) => candidate.columnId === columnId);
+  const { data } = useQuery(columnCostsQuery(projectId));
+  const line = data?.lines.find((candidate) => candidate.columnId === columnId);
   return line ? formatCost({ cost: line.usd, credits: line.credits }) : '';
 }

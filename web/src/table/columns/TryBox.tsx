@@ -70,6 +70,11 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
           </ActionIcon>
         )}
       </div>
+      {!isOpen && many.rows.length === 0 && (
+        <Text size="xs" c="dimmed" className={classes.trayHint}>
+          See the result before you save. Trying calls the provider, but changes no cell.
+        </Text>
+      )}
       {many.rows.length > 0 && <TryTable rows={many.rows} />}
       <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="Result">
         {attempt.isError && (

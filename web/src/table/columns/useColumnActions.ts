@@ -20,6 +20,8 @@ export interface ColumnActions {
   open: (columnId: string) => void;
   /** Shows how many rows have each value. */
   group: (columnId: string) => void;
+  /** Shows past runs, with what each cost. */
+  showRuns: () => void;
   rename: (columnId: string, header: string) => Promise<void>;
   /** Null takes the type away. */
   setFormat: (columnId: string, format: Format | null) => Promise<void>;
@@ -55,6 +57,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   return {
     open: (columnId) => open({ kind: 'column', columnId }),
     group: (columnId) => open({ kind: 'groups', columnId }),
+    showRuns: () => open({ kind: 'runs' }),
     rename: (columnId, header) => patch(columnId, { header }),
     setFormat: async (columnId, format) => {
       await patch(columnId, { format: wholeFormat(format) });

@@ -3,7 +3,7 @@ import type { Table } from '../state/useTable';
 import { nextSorting, toggleCount } from '../views/headerFilters';
 
 /** What a click on a part of a header does. */
-export function useHeaderClicks({ runs, views }: Table): (columnId: string, part: HeaderPartKind) => void {
+export function useHeaderClicks({ runs, views }: Table, onRuns: () => void): (columnId: string, part: HeaderPartKind) => void {
   return (columnId, part) => {
     const { state, change } = views;
     switch (part) {
@@ -15,6 +15,8 @@ export function useHeaderClicks({ runs, views }: Table): (columnId: string, part
       case 'failed':
       case 'stale':
         return change({ ...state, filters: toggleCount(state.filters, columnId, part) });
+      case 'cost':
+        return onRuns();
       case 'progress':
     }
   };

@@ -6,14 +6,17 @@ import { useThrottled } from '../../ui/useThrottled';
 import type { HeaderState } from '../grid/headerParts';
 import { ColumnMeter } from '../runs/columnProgress';
 import type { Table } from '../state/useTable';
+import { useColumnCosts } from './useColumnCosts';
 
 interface Shown {
   status: Status;
   shares: ReadonlyMap<string, number>;
 }
 
-/** What the headers tell: sorting, counts, and progress while a column runs. */
-export function useHeaderStates({ project, shownColumns, views }: Table): ReadonlyMap<string, HeaderState> {
+/** What the headers tell: sorting, counts, cost so far, and progress while a column runs. */
+export function useHeaderStates(table: Table): ReadonlyMap<string, HeaderState> {
+  const { project, shownColumns, views } = table;
+  const costs = useColumnCosts(table);
   const queryClient = useQueryClient();
   const meter = useRef(new ColumnMeter());
   const [shown, setShown] = useState<Shown>();
@@ -38,10 +41,11 @@ export function useHeaderStates({ project, shownColumns, views }: Table): Readon
               sort: sorting.find(({ columnId }) => columnId === id)?.direction,
               counts: counts && { done: counts.complete, failed: counts.error, stale: counts.stale },
               progress: shown?.shares.get(id),
+              cost: costs.get(id),
             },
           ];
         }),
       ),
-    [shownColumns, sorting, shown],
+    [shownColumns, sorting, shown, costs],
   );
 }

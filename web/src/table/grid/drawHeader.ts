@@ -15,7 +15,7 @@ interface Options {
   colors: CellColors;
 }
 
-/** Draws headers: icon or run button, title, sort arrow, counts, menu, and the progress of a run. */
+/** Draws headers: icon or run button, title, sort arrow, cost, counts, menu, and the progress of a run. */
 export function headerDrawer({ columns, states, looks, colors }: Options): DrawHeaderCallback {
   return (args, drawContent) => {
     const column = columns[args.columnIndex];
@@ -47,7 +47,7 @@ function drawPart(args: Args, part: HeaderPart, middle: number, isOver: boolean,
   const { ctx, rect, theme, isSelected } = args;
   if (part.kind === 'run') return;
   const x = rect.x + part.x;
-  const tint = { sort: theme.textHeader, progress: colors.generating, done: colors.quiet, failed: colors.error, stale: colors.stale }[part.kind];
+  const tint = { sort: theme.textHeader, cost: colors.quiet, progress: colors.generating, done: colors.quiet, failed: colors.error, stale: colors.stale }[part.kind];
   const color = isSelected ? theme.textHeaderSelected : tint;
   if (isOver && part.kind !== 'progress') {
     ctx.beginPath();
@@ -62,14 +62,21 @@ function drawPart(args: Args, part: HeaderPart, middle: number, isOver: boolean,
   ctx.lineCap = 'round';
   ctx.lineJoin = 'round';
   if (part.kind === 'sort') arrow(ctx, x + 9, middle, sort === 'asc');
-  else if (part.kind !== 'progress') mark(ctx, part.kind, x + 6, middle);
+  else if (isCount(part.kind)) mark(ctx, part.kind, x + 6, middle);
   ctx.font = `550 11.5px ${theme.fontFamily}`;
-  ctx.fillText(part.label, x + (part.kind === 'progress' ? 1 : 13), middle + bias(theme as never, ctx));
+  ctx.fillText(part.label, x + (isCount(part.kind) ? 13 : 1), middle + bias(theme as never, ctx));
   ctx.restore();
 }
 
+type CountKind = 'done' | 'failed' | 'stale';
+
+/** Counts have a mark before their number. */
+function isCount(kind: HeaderPart['kind']): kind is CountKind {
+  return kind === 'done' || kind === 'failed' || kind === 'stale';
+}
+
 /** Marks differ in shape, so that they do not depend on their colour. */
-function mark(ctx: CanvasRenderingContext2D, kind: 'done' | 'failed' | 'stale', x: number, y: number): void {
+function mark(ctx: CanvasRenderingContext2D, kind: CountKind, x: number, y: number): void {
   ctx.beginPath();
   if (kind === 'done') {
     ctx.moveTo(x - 4, y + 0.5);

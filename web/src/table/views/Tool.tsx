@@ -23,7 +23,7 @@ export function Tool({ icon, label, isActive, width, children }: Props) {
       position="bottom-start"
       shadow="md"
       trapFocus
-      width={Math.min(width, window.innerWidth - 16)}
+      width={`min(${width}px, calc(100vw - 16px))`}
     >
       <Popover.Target>
         <Button

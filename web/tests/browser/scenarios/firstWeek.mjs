@@ -63,10 +63,21 @@ async function duplicate(page, server) {
   await dialog.getByRole('button', { name: 'Duplicate' }).click();
   await page.getByRole('heading', { name: 'Spring' }).waitFor();
   await gridOf(page).reads(0, 0, 'Alder & Finch');
+  const opened = async () => (await server.api('GET', `/projects/${page.url().split('/').at(-1)}`)).project;
   await until('it is whole', async () => {
-    const { project } = await server.api('GET', `/projects/${page.url().split('/').at(-1)}`);
+    const project = await opened();
     return project.copying === undefined && project.rowCount === 8;
   });
+  // Without its rows, a copy has the columns.
+  const { columns } = await opened();
+  await page.getByRole('button', { name: 'Project menu' }).click();
+  await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+  await dialog.getByLabel('Name').fill('Empty spring');
+  await dialog.getByRole('button', { name: 'Duplicate' }).click();
+  await page.getByRole('heading', { name: 'Empty spring' }).waitFor();
+  await page.getByText('No rows yet').waitFor();
+  const empty = await opened();
+  assert.deepEqual([empty.rowCount, empty.columns.length], [0, columns.length]);
 }
 
 /** Projects are moved into folders, which filter the list; the search looks into all. */

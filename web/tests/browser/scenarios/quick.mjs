@@ -1,11 +1,16 @@
 // Quick and quiet: rows that are being loaded show skeletons, one message at a time lies over no row and goes when its
 // action is undone, and what takes longer than a moment shows that it works.
 import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { startProvider } from '../harness/provider.mjs';
 import { until } from '../harness/until.mjs';
 
+/** What index.html names, gzipped. The code of each page comes after it. */
+const FIRST_LOAD_BYTES_MAX = 200_000;
+
 export default async function quick({ server, page }) {
+  await loadsLittle(server);
   const provider = await startProvider();
   try {
     const { project } = await server.api('POST', '/projects', {
@@ -27,6 +32,14 @@ export default async function quick({ server, page }) {
   } finally {
     provider.stop();
   }
+}
+
+async function loadsLittle({ url }) {
+  const read = async (path) => Buffer.from(await (await fetch(`${url}/${path}`)).arrayBuffer());
+  const names = String(await read('')).match(/assets\/[\w.-]+/g);
+  const sizes = await Promise.all(names.map(async (name) => gzipSync(await read(name)).length));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  assert.ok(total < FIRST_LOAD_BYTES_MAX, `the first load is ${total} bytes`);
 }
 
 /** Holds requests whose URL matches, until the returned function is called. */

@@ -92,8 +92,16 @@ async function estimates(page, server) {
   await panel.getByRole('button', { name: 'Close the panel' }).click();
   // The header tells what the column has cost: 20 cells before, and 30 now.
   await gridOf(page).hover(-1, 2);
-  await page.getByRole('tooltip').getByText('This column in 30 days: $0.25').waitFor();
+  await page.getByRole('tooltip').getByText('This column so far: $0.25').waitFor();
   await shot(page, 'header-cost');
+  // It is drawn in the header, too; a click shows past runs.
+  const canvas = await page.getByTestId('data-grid-canvas').boundingBox();
+  const list = page.getByRole('complementary', { name: 'Runs' });
+  await until('a click on the cost shows past runs', async () => {
+    await page.mouse.click(canvas.x + 60 + 3 * 190 - 30 - 37 - 4 - 18, canvas.y + 18);
+    return list.waitFor({ timeout: 1_000 }).then(() => true, () => false);
+  });
+  await list.getByRole('button', { name: 'Close the panel' }).click();
 }
 
 // Failures are told by their cause, and each can be tried again. Past runs are in the palette.
