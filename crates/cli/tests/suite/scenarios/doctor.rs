@@ -186,7 +186,7 @@ fn a_broken_data_folder_is_told() {
     assert!(server.wait_for_end().success());
     let own_key = [("ROWMILL_SECRET_KEY", "")];
     let data = folder.data();
-    let mode = |path: &std::path::Path, mode: u32| {
+    let mode = |path: &Path, mode: u32| {
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     };
     finds(&folder, &own_key, "database", "ok", "no server uses it");
