@@ -219,9 +219,8 @@ impl Crawling<'_> {
 
     /// How the next page is read, if there is time left.
     fn target(&self, url: &Url) -> Option<Target> {
-        let now = self.calls.now();
-        let timeout = self.target.timeout.min(time_left(now, self.until));
-        (now < self.until).then(|| Target { url: url.as_str().to_owned(), timeout, ..self.target.clone() })
+        let has_time = self.calls.now() < self.until;
+        has_time.then(|| Target { url: url.as_str().to_owned(), ..self.target.clone() })
     }
 
     async fn in_time<T>(

@@ -151,14 +151,14 @@ impl Frontier {
         if visit.depth > 0 && !is_wanted {
             return Arrival::Outside;
         }
-        let keys = std::iter::once(key(found)).chain(self.canonical_key(found, canonical));
-        let mut is_listed = false;
-        for key in keys {
-            self.known.insert(key.clone());
-            if is_wanted {
-                is_listed |= !self.listed.insert(key);
-            }
+        // Most pages name themselves.
+        let keys: HashSet<String> =
+            std::iter::once(key(found)).chain(self.canonical_key(found, canonical)).collect();
+        let is_listed = keys.iter().any(|key| self.listed.contains(key));
+        if is_wanted {
+            self.listed.extend(keys.iter().cloned());
         }
+        self.known.extend(keys);
         match (is_wanted, is_listed) {
             (false, _) => Arrival::Passed,
             (true, true) => Arrival::Duplicate,
@@ -314,6 +314,7 @@ mod tests {
         assert_eq!(frontier.arrived(&start, &url("https://example.org/"), None), Arrival::Wanted);
         let inner = Visit { url: url("https://example.org/a"), depth: 1 };
         for (found, canonical, expected) in [
+            ("https://example.org/self", Some("https://example.org/self"), Arrival::Wanted),
             ("https://example.org/a?x=1", Some("https://example.org/a"), Arrival::Wanted),
             ("https://example.org/a?x=2", Some("https://www.example.org/a/"), Arrival::Duplicate),
             ("https://example.org/a", None, Arrival::Duplicate),
