@@ -220,7 +220,9 @@ fn a_company_is_found() {
         ("ROWMILL_APOLLO_API_KEY", "a"),
     ]);
     let table = server.api().table(&["Site", "Company"]);
-    let column = table.add_column(json!({ "templateId": "find-company", "taskConfig": { "taskType": "findCompany",
+    let column = table.add_column(json!({ "templateId": "find-company",
+        // A row may have either.
+        "dependencies": [{ "columnId": "Site", "required": false }, { "columnId": "Company", "required": false }], "taskConfig": { "taskType": "findCompany",
         "findCompany": { "providers": entries(&["hunter", "apollo"]), "inputMapping": { "domain": "@{Site}", "name": "@{Company}" } } } }));
     let ids = table.insert(
         json!([{ "Site": "https://www.acme.test/x" }, { "Site": "nowhere.test" }, { "Company": "acme" }, {}]),
