@@ -306,8 +306,8 @@ pub(crate) async fn admit<S: Service>(
         }
     };
     let taken = match principal.rate_key() {
-        Some(rate_key @ RateKey { key, team }) => {
-            CalledBy::note_key(&parts.extensions, rate_key);
+        Some(RateKey { key, team }) => {
+            CalledBy::note_key(&parts.extensions, team, key);
             rate_limiters.key_and_team(key, team)
         }
         None => rate_limiters.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),

@@ -11,8 +11,6 @@ use axum::response::Response;
 use rowmill_model::{KeyId, TeamId};
 use uuid::Uuid;
 
-use crate::endpoint::RateKey;
-
 tokio::task_local! {
     static CURRENT: Correspondent;
 }
@@ -56,7 +54,7 @@ impl CalledBy {
         called_by
     }
 
-    pub(crate) fn note_key(extensions: &Extensions, RateKey { key, team }: RateKey) {
+    pub(crate) fn note_key(extensions: &Extensions, team: u128, key: u128) {
         Self::note(extensions, team, Some(KeyId::from_uuid(Uuid::from_u128(key))));
     }
 

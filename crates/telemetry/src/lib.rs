@@ -11,11 +11,13 @@
 //! large, and not every collector takes it.
 
 mod context;
+mod finished_span;
 mod otlp;
 mod queue;
 mod span;
 
 pub use context::{TRACEPARENT, TraceContext};
+pub use finished_span::{Kind, Value};
 pub use otlp::{Resource, rejected_spans};
 pub use queue::{Batch, QUEUE_BYTES_MAX, QUEUE_SPANS_MAX, SpanQueue, count_dropped, install, is_on};
-pub use span::{Kind, Span, Value};
+pub use span::Span;

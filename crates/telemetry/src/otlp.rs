@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use crate::span::{FinishedSpan, Kind, Value};
+use crate::finished_span::{FinishedSpan, Kind, Value};
 
 /// Who sends the spans.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::finished_span::FinishedSpan;
 use crate::otlp::{self, Resource};
-use crate::span::FinishedSpan;
 
 /// Spans that wait at most.
 pub const QUEUE_SPANS_MAX: usize = 16_384;
@@ -153,7 +153,7 @@ mod tests {
     use std::num::NonZeroU64;
 
     use super::*;
-    use crate::span::{Kind, Value};
+    use crate::finished_span::{Kind, Value};
 
     fn span(team: Option<u128>, text: &str) -> FinishedSpan {
         FinishedSpan {

@@ -38,6 +38,8 @@ export function useAddRecipe(projectId: string, recipe: Recipe) {
 
 /** A column that asks providers and names none gets those that the team has set up. */
 function withProviders(body: ColumnCreate, providers: readonly Provider[]): ColumnCreate {
+  // An AI column asks no list of providers.
+  if (body.templateId === 'ai') return body;
   const start = toBody(newDraft(body.templateId, '', providers)).taskConfig as TaskSettings | undefined;
   const task = start?.taskType;
   const fresh = task && start[task];
