@@ -282,6 +282,6 @@ mod tests {
             .filter(|finder| finder.configured)
             .map(|finder| finder.task_type)
             .collect();
-        assert_eq!(enabled, ["snov", "pattern"]);
+        assert_eq!(enabled, ["snov", "pattern", "domaincheck"]);
     }
 }

@@ -36,10 +36,10 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     let deadline = shared.config.cell_deadline;
     let started = shared.clock.now();
     let span = cell_span::begin(&cell);
-    let call = TraceContext::scope(span.as_ref().map(Span::context), shared.runner.call(&cell));
+    let work = TraceContext::scope(span.as_ref().map(Span::context), shared.runner.call(&cell));
     let mut outcome = tokio::select! {
         biased;
-        outcome = tenant.scope(call) => outcome,
+        outcome = tenant.scope(work) => outcome,
         () = shared.clock.sleep(deadline) => timed_out(deadline),
     };
     drop(permit);

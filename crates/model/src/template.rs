@@ -261,18 +261,21 @@ fn lookup(task: LookupTask, catalogue: &Catalogue) -> Value {
     let providers: Vec<Value> = finders.into_iter().enumerate().map(entry).collect();
     let input_mapping: Map<String, Value> =
         task.input_keys().iter().map(|key| ((*key).to_owned(), json!(""))).collect();
-    let mut config = json!({ "providers": providers, "inputMapping": input_mapping });
-    match task {
-        LookupTask::WaterfallEmail => {
-            config = json!({
-                "waterfallType": WaterfallEmail::TYPE,
-                "providers": config["providers"],
-                "inputMapping": config["inputMapping"],
-            });
+    let config = match task {
+        LookupTask::WaterfallEmail => json!({
+            "waterfallType": WaterfallEmail::TYPE,
+            "providers": providers,
+            "inputMapping": input_mapping,
+        }),
+        LookupTask::FindPeople => json!({
+            "providers": providers,
+            "inputMapping": input_mapping,
+            "limit": FindPeople::LIMIT_DEFAULT,
+        }),
+        LookupTask::VerifyEmail | LookupTask::FindCompany => {
+            json!({ "providers": providers, "inputMapping": input_mapping })
         }
-        LookupTask::FindPeople => config["limit"] = FindPeople::LIMIT_DEFAULT.into(),
-        LookupTask::VerifyEmail | LookupTask::FindCompany => {}
-    }
+    };
     let mut task_config = Map::new();
     task_config.insert("taskType".to_owned(), task.word().into());
     task_config.insert(task.word().to_owned(), config);

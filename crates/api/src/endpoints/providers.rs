@@ -48,7 +48,7 @@ impl Endpoint<ApiState> for ListProviders {
 
     fn examples() -> Examples {
         let answer = json!({ "providers": [
-            { "id": "openai", "kind": "ai", "label": "OpenAI-compatible", "configured": true, "source": "environment" },
+            { "id": "openai", "kind": "ai", "tasks": [], "label": "OpenAI-compatible", "configured": true, "source": "environment" },
             { "id": "hunter", "kind": "finder", "tasks": ["waterfallEmail", "verifyEmail", "findCompany", "findPeople"], "label": "Hunter", "configured": true, "source": "team" },
             { "id": "wiza", "kind": "finder", "tasks": ["waterfallEmail"], "label": "Wiza", "configured": false, "source": null },
             { "id": "pattern", "kind": "finder", "tasks": ["waterfallEmail"], "label": "Pattern guess", "configured": true, "source": null },

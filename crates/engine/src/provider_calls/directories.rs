@@ -80,7 +80,7 @@ impl Question for LookUp<'_, CompanyQuery> {
         let (reached, directory) = reach(LookupTask::FindCompany, entry, credentials)?;
         let gate = calls.request_gate(cell, Some(&reached));
         let find = directory::find_company(&calls.client, directory, &reached.access, query, &gate);
-        calls.ask_provider(cell, &reached, put_off, find).await.map(asked)
+        Box::pin(calls.ask_provider(cell, &reached, put_off, find)).await.map(asked)
     }
 
     fn outcome(&self, entry: &WaterfallProvider, company: Company, meta: Meta) -> CallOutcome {
@@ -101,7 +101,7 @@ impl Question for LookUp<'_, PeopleQuery> {
         let (reached, directory) = reach(LookupTask::FindPeople, entry, credentials)?;
         let gate = calls.request_gate(cell, Some(&reached));
         let find = directory::find_people(&calls.client, directory, &reached.access, query, &gate);
-        calls.ask_provider(cell, &reached, put_off, find).await.map(asked)
+        Box::pin(calls.ask_provider(cell, &reached, put_off, find)).await.map(asked)
     }
 
     fn outcome(&self, entry: &WaterfallProvider, people: Vec<FoundPerson>, meta: Meta) -> CallOutcome {

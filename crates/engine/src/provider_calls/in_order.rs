@@ -179,11 +179,11 @@ impl ProviderCalls {
         cell: &Cell,
         asked: &ProviderAccess,
         put_off: &mut Vec<PutOff>,
-        call: impl Future<Output = Result<T, Failure>>,
+        request: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let ProviderAccess { provider, access } = asked;
         let [search, _] = self.provider_limit(provider, access);
-        match self.call_with_credential(cell, provider, access, &[search], call).await {
+        match self.call_with_credential(cell, provider, access, &[search], request).await {
             Ok(found) => Ok(found),
             Err(Refusal::Failed(failure)) => Err(*failure),
             Err(Refusal::PutOff(closed)) => {

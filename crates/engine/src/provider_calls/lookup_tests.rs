@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::tests::{Server, cell_of, code, provider_calls, value};
 use crate::cell_runner::{CallOutcome, Cell, CellRunner as _};
 
-fn task(kind: &str, inputs: Json, providers: &[&str], trigger: Json) -> Cell {
+fn task(kind: &str, inputs: &Json, providers: &[&str], trigger: &Json) -> Cell {
     let entry = |(order, name): (usize, &&str)| json!({"id": *name, "taskType": *name, "order": order, "enabled": true});
     let entries: Vec<Json> = providers.iter().enumerate().map(entry).collect();
     let mut config = json!({"taskType": kind});
@@ -22,7 +22,7 @@ fn task(kind: &str, inputs: Json, providers: &[&str], trigger: Json) -> Cell {
 }
 
 fn verifies(email: &str, providers: &[&str]) -> Cell {
-    task("verifyEmail", json!({"email": "@{_trigger.email}"}), providers, json!({"email": email}))
+    task("verifyEmail", &json!({"email": "@{_trigger.email}"}), providers, &json!({"email": email}))
 }
 
 fn verdict(outcome: CallOutcome) -> (Json, Meta) {
@@ -127,15 +127,15 @@ async fn a_company_and_its_people_are_looked_up() {
     let calls = provider_calls(&[("hunter", &hunter), ("apollo", &apollo)], &[]);
     let inputs = json!({"domain": "@{_trigger.site}"});
     let trigger = json!({"site": "https://acme.com/x"});
-    let cell = task("findCompany", inputs.clone(), &["hunter", "apollo"], trigger.clone());
+    let cell = task("findCompany", &inputs, &["hunter", "apollo"], &trigger);
     let (found, meta) = verdict(calls.call(&cell).await);
     assert_eq!(
         (found, outcomes(&meta)),
         (json!({"name": "Acme", "domain": null}), vec!["not_found", "found"])
     );
-    let (found, meta) = verdict(calls.call(&task("findPeople", inputs.clone(), &["hunter"], trigger)).await);
+    let (found, meta) = verdict(calls.call(&task("findPeople", &inputs, &["hunter"], &trigger)).await);
     let ada = json!({"name": "Ada", "firstName": "Ada", "email": "a@acme.com", "domain": "acme.com"});
     assert_eq!((found, &meta["provider"]), (json!([ada]), &json!("hunter")));
-    let nobody = calls.call(&task("findPeople", inputs, &["hunter"], json!({"site": "acme"}))).await;
+    let nobody = calls.call(&task("findPeople", &inputs, &["hunter"], &json!({"site": "acme"}))).await;
     assert_eq!(code(&nobody), ErrorCode::MissingInput);
 }

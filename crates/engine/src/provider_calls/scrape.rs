@@ -87,12 +87,11 @@ impl ProviderCalls {
         let gate =
             RequestGate { call_limits: &self.call_limits, limits: of_column, clock: self.clock(), cell };
         if target.respect_robots {
-            let rules = match self.scraper.known_rules(&target.url) {
-                Some(rules) => rules,
-                None => {
-                    let rules = Box::pin(self.scraper.site_rules(&target.url, &gate));
-                    self.attempt(cell, &limits, PROVIDER, rules).await?
-                }
+            let rules = if let Some(rules) = self.scraper.known_rules(&target.url) {
+                rules
+            } else {
+                let rules = Box::pin(self.scraper.site_rules(&target.url, &gate));
+                self.attempt(cell, &limits, PROVIDER, rules).await?
             };
             limits.extend(rules.delay.map(|delay| delay_limit(&site, delay)));
         }

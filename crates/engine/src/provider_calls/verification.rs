@@ -106,7 +106,7 @@ impl Mailbox<'_> {
         let gate = calls.request_gate(cell, Some(&reached));
         let wait_max = calls.config.finder_wait_max;
         let verify = calls.verifiers.verify(verifier, &reached.access, address, &gate, wait_max);
-        calls.ask_provider(cell, &reached, put_off, verify).await
+        Box::pin(calls.ask_provider(cell, &reached, put_off, verify)).await
     }
 }
 

@@ -66,7 +66,7 @@ impl Question for Address<'_> {
         let gate = calls.request_gate(cell, Some(&reached));
         let wait_max = calls.config.finder_wait_max;
         let find = calls.finders.find(finder, &reached.access, person, &gate, wait_max);
-        calls.ask_provider(cell, &reached, put_off, find).await.map(asked)
+        Box::pin(calls.ask_provider(cell, &reached, put_off, find)).await.map(asked)
     }
 
     fn outcome(&self, entry: &WaterfallProvider, hit: Hit, mut meta: Meta) -> CallOutcome {

@@ -46,7 +46,9 @@ pub(super) async fn find_people(
     query: &PeopleQuery,
 ) -> Result<Entry<Vec<FoundPerson>>, Failure> {
     let mut question = company(&query.company);
-    question["limit"] = query.limit.into();
+    if let Some(fields) = question.as_object_mut() {
+        fields.insert("limit".to_owned(), query.limit.into());
+    }
     let Some(body) = leadmagic::post(session, "v1/people/employee-finder", &question).await? else {
         return Ok(Entry::Miss);
     };

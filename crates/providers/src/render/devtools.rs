@@ -1,4 +1,4 @@
-//! The Chrome DevTools Protocol over a pair of pipes: JSON messages, each ended by a zero byte.
+//! The protocol of Chrome's developer tools, over a pair of pipes: JSON messages, each ended by a zero byte.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

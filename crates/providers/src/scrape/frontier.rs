@@ -226,8 +226,8 @@ fn key(url: &Url) -> String {
         !name.starts_with("utm_") && !TRACKING.contains(&name.as_str())
     });
     pairs.sort();
-    let query = pairs.iter().map(|(name, value)| format!("&{name}={value}")).collect::<String>();
-    [&site(url), path, &query].concat()
+    let query: Vec<String> = pairs.iter().map(|(name, value)| format!("&{name}={value}")).collect();
+    [&site(url), path, &query.concat()].concat()
 }
 
 #[cfg(test)]

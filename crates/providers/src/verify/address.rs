@@ -44,7 +44,10 @@ impl Address {
 /// The text without what people put around an address.
 fn bare(text: &str) -> &str {
     let text = text.trim();
-    let inner = text.strip_suffix('>').and_then(|text| text.rsplit_once('<')).map(|(_, inner)| inner.trim());
+    // Before the bracket stands a name, and no second address.
+    let named = text.strip_suffix('>').and_then(|text| text.rsplit_once('<'));
+    let inner =
+        named.filter(|(name, _)| !name.contains(['@', '\r', '\n', '<'])).map(|(_, inner)| inner.trim());
     let text = inner.unwrap_or(text);
     let is_link = text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("mailto:"));
     if is_link { text.get(7..).unwrap_or_default().trim() } else { text }

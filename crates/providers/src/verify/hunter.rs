@@ -35,10 +35,9 @@ fn question(session: &Session<'_>, address: &Address) -> Result<Request, Failure
 fn read(response: &Response) -> Result<Progress<Verification>, Failure> {
     match response.status {
         202 => Ok(Progress::Pending(response.hints().retry_after)),
-        222 => Ok(Progress::Done(Verification::new(meaning(Verifier::Hunter, "unknown")))),
+        // The server of the address gave no clear answer, or the person asked not to be processed.
+        222 | 451 => Ok(Progress::Done(Verification::new(meaning(Verifier::Hunter, "unknown")))),
         200..300 => Ok(Progress::Done(told(&response.json(hunter::WHO)?))),
-        // The person asked not to be processed.
-        451 => Ok(Progress::Done(Verification::new(meaning(Verifier::Hunter, "unknown")))),
         _ => Err(hunter::failure(response)),
     }
 }

@@ -26,7 +26,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 fn limits() -> Limits {
-    Limits { time: Duration::from_secs(60), ..Limits::default() }
+    Limits { time: Duration::from_mins(1), ..Limits::default() }
 }
 
 async fn render(browser: &Browser, url: &Url, page: &str) -> Result<Rendered, Failure> {

@@ -37,44 +37,11 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     const place = (id: string | number) => entries.findIndex((entry) => entry.id === id);
     set(arrayMove(entries, place(active.id), place(over.id)));
   };
-  const { task, title, inputs, needs, ends } = lookupKind(draft.templateId);
-  const isLacking = Object.keys(missingInputs(task, waterfall.inputMapping)).length > 0;
-  const isRefused = inputs.some(({ key }) => errors[`${mappingPath(task)}.${key}`]);
+  const { task, ends } = lookupKind(draft.templateId);
 
   return (
     <Stack gap="md">
-      <Stack gap={8}>
-        <Input.Label component="div">{title}</Input.Label>
-        {draft.isGuessed && <Text size="xs" c="dimmed">Columns were chosen by their headers and values. Please check them.</Text>}
-        {inputs.map(({ key, label, placeholder }) => (
-          <TemplateField
-            key={key}
-            label={label}
-            placeholder={placeholder ?? 'Type @ to choose a column'}
-            isSingleLine
-            value={waterfall.inputMapping[key] ?? ''}
-            columns={columns}
-            error={errors[`${mappingPath(task)}.${key}`]}
-            onChange={(value) => onChange({ waterfall: { ...waterfall, inputMapping: { ...waterfall.inputMapping, [key]: value } } })}
-          />
-        ))}
-        {isLacking && !isRefused && (
-          <Text size="xs" c="dimmed">
-            {needs}
-          </Text>
-        )}
-        {waterfall.limit !== undefined && (
-          <NumberInput
-            label="Maximum number of people"
-            min={1}
-            max={100}
-            allowDecimal={false}
-            value={waterfall.limit}
-            error={errors[`taskConfig.${task}.limit`]}
-            onChange={(limit) => typeof limit === 'number' && onChange({ waterfall: { ...waterfall, limit } })}
-          />
-        )}
-      </Stack>
+      <Inputs draft={draft} columns={columns} onChange={onChange} />
       <Stack gap={6}>
         <Input.Label component="div">Providers, tried from top to bottom</Input.Label>
         <DndContext sensors={sensors} collisionDetection={closestCenter} onDragEnd={onDragEnd}>
@@ -97,6 +64,49 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
           </Anchor>
         </Text>
       </Stack>
+    </Stack>
+  );
+}
+
+/** What is looked up: the columns that the providers are asked with. */
+function Inputs({ draft, columns, onChange }: Pick<SectionProps, 'draft' | 'columns' | 'onChange'>) {
+  const errors = useFieldErrors();
+  const waterfall = draft.waterfall ?? { providers: [], inputMapping: {} };
+  const { task, title, inputs, needs } = lookupKind(draft.templateId);
+  const isLacking = Object.keys(missingInputs(task, waterfall.inputMapping)).length > 0;
+  const isRefused = inputs.some(({ key }) => errors[`${mappingPath(task)}.${key}`]);
+  return (
+    <Stack gap={8}>
+      <Input.Label component="div">{title}</Input.Label>
+      {draft.isGuessed && <Text size="xs" c="dimmed">Columns were chosen by their headers and values. Please check them.</Text>}
+      {inputs.map(({ key, label, placeholder }) => (
+        <TemplateField
+          key={key}
+          label={label}
+          placeholder={placeholder ?? 'Type @ to choose a column'}
+          isSingleLine
+          value={waterfall.inputMapping[key] ?? ''}
+          columns={columns}
+          error={errors[`${mappingPath(task)}.${key}`]}
+          onChange={(value) => onChange({ waterfall: { ...waterfall, inputMapping: { ...waterfall.inputMapping, [key]: value } } })}
+        />
+      ))}
+      {isLacking && !isRefused && (
+        <Text size="xs" c="dimmed">
+          {needs}
+        </Text>
+      )}
+      {waterfall.limit !== undefined && (
+        <NumberInput
+          label="Maximum number of people"
+          min={1}
+          max={100}
+          allowDecimal={false}
+          value={waterfall.limit}
+          error={errors[`taskConfig.${task}.limit`]}
+          onChange={(limit) => typeof limit === 'number' && onChange({ waterfall: { ...waterfall, limit } })}
+        />
+      )}
     </Stack>
   );
 }

@@ -141,9 +141,9 @@ fn the_list_names_every_provider_and_who_configured_it() {
         .unwrap()
         .iter()
         .map(|provider| {
-            let is_pattern = provider["id"] == "pattern";
-            assert_eq!((&provider["configured"], &provider["source"]), (&json!(is_pattern), &Value::Null));
-            assert_eq!(provider.as_object().unwrap().len(), 5, "{provider}");
+            let needs_no_key = provider["id"] == "pattern" || provider["id"] == "domaincheck";
+            assert_eq!((&provider["configured"], &provider["source"]), (&json!(needs_no_key), &Value::Null));
+            assert_eq!(provider.as_object().unwrap().len(), 6, "{provider}");
             format!("{} {}", provider["kind"].as_str().unwrap(), provider["id"].as_str().unwrap())
         })
         .collect();
@@ -151,7 +151,8 @@ fn the_list_names_every_provider_and_who_configured_it() {
         told.join(", "),
         "ai openai, ai anthropic, finder hunter, finder findymail, finder prospeo, \
          finder dropcontact, finder apollo, finder snov, finder icypeas, finder leadmagic, finder anymailfinder, \
-         finder wiza, finder pattern, search searxng, search serper, search brave, search tavily, search exa"
+         finder wiza, finder pattern, verifier domaincheck, verifier zerobounce, verifier neverbounce, \
+         verifier millionverifier, search searxng, search serper, search brave, search tavily, search exa"
     );
 }
 
