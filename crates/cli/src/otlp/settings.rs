@@ -10,20 +10,21 @@ use crate::secret_setting::SecretSetting;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Traces")]
+#[expect(clippy::struct_field_names, reason = "the names of the settings")]
 pub(crate) struct OtlpArgs {
     /// Address of an OpenTelemetry collector that spans are sent to, by OTLP over HTTP with Protocol Buffers, such as
-    /// `http://localhost:4318`. They go to /v1/traces below it. Default: the variable OTEL_EXPORTER_OTLP_ENDPOINT; without
+    /// `http://localhost:4318`. They go to /v1/traces below it. Default: the variable `OTEL_EXPORTER_OTLP_ENDPOINT`; without
     /// both, nothing is traced.
     #[arg(long, env = "ROWMILL_OTLP_ENDPOINT", value_parser = endpoint)]
     otlp_endpoint: Option<Url>,
     /// Headers for the collector, as `name=value,name=value` with percent-encoded values. Default: the variable
-    /// OTEL_EXPORTER_OTLP_HEADERS. Prefer the variable or the file: other processes can read command lines.
+    /// `OTEL_EXPORTER_OTLP_HEADERS`. Prefer the variable or the file: other processes can read command lines.
     #[arg(long, env = "ROWMILL_OTLP_HEADERS", hide_env_values = true, hide_default_value = true)]
     otlp_headers: Option<SecretSetting>,
     /// Share of the traces begun here that are recorded, from 0 to 1. A caller's `traceparent` decides for itself.
     #[arg(long, env = "ROWMILL_OTLP_SAMPLE", default_value = "1", value_parser = ratio)]
     otlp_sample: f64,
-    /// Name of the service in the spans. Default: the variable OTEL_SERVICE_NAME, or `rowmill`.
+    /// Name of the service in the spans. Default: the variable `OTEL_SERVICE_NAME`, or `rowmill`.
     #[arg(long, env = "ROWMILL_OTLP_SERVICE_NAME")]
     otlp_service_name: Option<String>,
     /// Hosts that calls for cells tell their trace (`traceparent`): `llm.internal`, `*.corp.example`, or `*` for all, with

@@ -58,7 +58,7 @@ pub(crate) fn received(collector: &StubServer) -> Vec<Span> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 fn attributes(pairs: &[KeyValue]) -> BTreeMap<String, String> {

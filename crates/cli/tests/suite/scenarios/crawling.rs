@@ -185,9 +185,12 @@ fn a_crawl_is_part_of_a_columns_settings() {
 }
 
 fn hostile_sites_are_bounded() {
-    let many: String = (0..50_000).map(|number| format!("<a href=/few/{number}>x</a>")).collect();
+    let many: Vec<String> = (0..50_000).map(|number| format!("<a href=/few/{number}>x</a>")).collect();
+    let many = many.concat();
     let big = format!("<p>{}", "The mill stands by the river. ".repeat(8_000));
-    let huge: String = (0..100_000).map(|number| format!("<url><loc>/listed/{number}</loc></url>")).collect();
+    let huge: Vec<String> =
+        (0..100_000).map(|number| format!("<url><loc>/listed/{number}</loc></url>")).collect();
+    let huge = huge.concat();
     let site = StubServer::start(move |seen, number| match seen.path.split(['/', '?']).nth(1).unwrap() {
         "robots.txt" => words(""),
         "endless" => {

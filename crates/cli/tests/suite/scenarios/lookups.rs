@@ -152,9 +152,12 @@ fn a_verification_is_paid_and_capped() {
 }
 
 fn a_verification_that_nobody_can_make_says_why() {
-    let broken = StubServer::start(|seen, _| match seen.path.contains("api_key=z") {
-        true => ok(json!({ "error": "Invalid API key or your account ran out of credits" })),
-        false => Reply::Json(401, json!({})),
+    let broken = StubServer::start(|seen, _| {
+        if seen.path.contains("api_key=z") {
+            ok(json!({ "error": "Invalid API key or your account ran out of credits" }))
+        } else {
+            Reply::Json(401, json!({}))
+        }
     });
     let server =
         started(&[("ROWMILL_ZEROBOUNCE_BASE_URL", &broken.url("")), ("ROWMILL_ZEROBOUNCE_API_KEY", "z")]);
@@ -206,12 +209,13 @@ fn a_verification_can_be_tried_and_told_to_agents() {
 
 fn a_company_is_found() {
     let hunter = StubServer::start(|_, _| Reply::Json(404, json!({ "errors": [{ "id": "not_found" }] })));
-    let apollo = StubServer::start(|seen, _| match seen.path.contains("acme") {
-        true => {
+    let apollo = StubServer::start(|seen, _| {
+        if seen.path.contains("acme") {
             ok(json!({ "organization": { "name": "Acme", "primary_domain": "acme.test", "industry": "mills",
             "estimated_num_employees": 42, "country": "Italy" } }))
+        } else {
+            ok(json!({}))
         }
-        false => ok(json!({})),
     });
     let server = started(&[
         ("ROWMILL_HUNTER_BASE_URL", &hunter.url("")),

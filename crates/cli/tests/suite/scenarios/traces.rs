@@ -93,8 +93,8 @@ fn a_request_its_cells_and_their_calls_are_one_tree() {
     let column = asks(&table, "Answer", &provider, "/canary-path/@{Name}?key=canary-query", json!({}));
     table.insert(json!([{ "Name": "canary-a" }, { "Name": "canary-b" }]));
     trigger(&table, &parent("01"));
-    let calls = provider.count();
-    let spans = of_trace(&collector, TRACE, 1 + 2 * calls);
+    let call_count = provider.count();
+    let spans = of_trace(&collector, TRACE, 1 + 2 * call_count);
     let team = server.api().get("/v4/team").ok()["team"]["id"].as_str().unwrap().to_owned();
 
     let requests = named(&spans, "POST /v4/projects/{projectId}/trigger");
@@ -114,7 +114,7 @@ fn a_request_its_cells_and_their_calls_are_one_tree() {
     assert_eq!(request.resource["service.name"], "tables");
 
     let cells = named(&spans, "cell");
-    assert_eq!(cells.len(), calls);
+    assert_eq!(cells.len(), call_count);
     let mut outcomes: Vec<&str> =
         cells.iter().map(|cell| cell.attributes["rowmill.outcome"].as_str()).collect();
     outcomes.sort_unstable();
