@@ -47,11 +47,9 @@ fn browsers() -> Vec<PathBuf> {
     let session = session(Path::new("/proc/self"));
     let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let is_browser = |path: &PathBuf| {
-        let command = std::fs::read(path.join("cmdline")).unwrap_or_default();
-        let command = String::from_utf8_lossy(&command).into_owned();
-        // The browser itself names its profile, a child its kind.
-        (command.contains("rowmill-browser-") || command.contains("\0--type="))
-            && self::session(path) == session
+        // Its children keep the environment that the browser was given.
+        let environment = std::fs::read(path.join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains("rowmill-browser-") && self::session(path) == session
     };
     processes.filter(is_browser).collect()
 }
