@@ -23,6 +23,7 @@ mod supply_chain;
 mod tidy;
 mod tools;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -39,6 +40,8 @@ Usage: cargo xtask <command>
   tidy         the rules a compiler does not know
   openapi      writes openapi.json anew from the code
   supply-chain licences, bans, duplicates and sources as deny.toml wants them, and the third-party notices current
+  advisories FOLDER
+               the crates against a copy of the RustSec advisory database
   notices      writes the third-party notices anew from the lock files
   sbom         prints the bill of materials, as CycloneDX
   dist [--binary PATH] [--folder FOLDER] [--version VERSION] [--fast]
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         ("tidy", []) => tidy::run(),
         ("openapi", []) => document::write(),
         ("supply-chain", []) => supply_chain::check(),
+        ("advisories", [database]) => supply_chain::check_advisories(Path::new(database)),
         ("notices", []) => supply_chain::write_notices(),
         ("sbom", []) => supply_chain::print_bill_of_materials(),
         ("dist", _) => dist::run_command(&rest),

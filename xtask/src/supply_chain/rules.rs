@@ -1,5 +1,5 @@
 //! The rules of `deny.toml`, which are cargo-deny's: licences, bans, duplicates and sources. cargo-deny takes minutes to build;
-//! this takes seconds. Advisories need its database, so only cargo-deny checks them.
+//! this takes seconds. `advisories` reads the advisories that are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,6 +15,8 @@ pub(super) const FILE: &str = "deny.toml";
 #[derive(Debug, Deserialize)]
 pub(super) struct Policy {
     graph: Graph,
+    #[serde(default)]
+    advisories: Advisories,
     licenses: Licenses,
     bans: Bans,
 }
@@ -22,6 +24,18 @@ pub(super) struct Policy {
 #[derive(Debug, Deserialize)]
 struct Graph {
     targets: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Advisories {
+    #[serde(default)]
+    ignore: Vec<Accepted>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Accepted {
+    id: String,
+    reason: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -76,6 +90,12 @@ impl Policy {
     /// The platforms we ship for.
     pub(super) fn targets(&self) -> &[String] {
         &self.graph.targets
+    }
+
+    /// Why we live with an advisory, if we do.
+    pub(super) fn accepted_advisory(&self, id: &str) -> Option<&str> {
+        let accepted = self.advisories.ignore.iter().find(|accepted| accepted.id == id);
+        accepted.map(|accepted| accepted.reason.as_str())
     }
 
     pub(super) fn licences(&self, packages: &[Judged]) -> Vec<String> {
