@@ -97,6 +97,11 @@ impl CallLimits {
         self.lock().entries.get(&limit.key).and_then(|entry| entry.available_at(time)).is_some()
     }
 
+    /// This worker's share of what all nodes may do at the same time; one at least.
+    pub fn share_of(&self, at_once_max: usize) -> usize {
+        (at_once_max / self.lock().workers.max(1)).max(1)
+    }
+
     /// Begins a call, if all limits allow it.
     pub fn try_acquire(&self, limits: &[CallLimit], now: Timestamp) -> Result<CallPermit, LimitReached> {
         let mut known = self.lock();
@@ -104,6 +109,7 @@ impl CallLimits {
         let mut limit_reached = None;
         for limit in limits {
             let entry = known.entries.entry(limit.key).or_insert_with(|| self.entry(limit));
+            entry.rate_limiter.set_at_once_max(limit.at_once_max);
             if entry.available(now) == 0 {
                 let limit_reached: &mut LimitReached = limit_reached.get_or_insert_default();
                 limit_reached.available_at = limit_reached.available_at.max(entry.available_at(now));
@@ -232,7 +238,7 @@ impl CallPermit {
 
     fn end(&self, mut tell: impl FnMut(&mut LimitState)) {
         let mut known = self.call_limits.lock();
-        let LimitStates { entries, pending } = &mut *known;
+        let LimitStates { entries, pending, .. } = &mut *known;
         for key in &self.keys {
             let Some(entry) = entries.get_mut(key) else { continue };
             entry.rate_limiter.end();

@@ -20,11 +20,19 @@ pub(crate) const LIMITS_MAX: usize = 10_000;
 /// it ends soon.
 pub(crate) const PUT_OFF_MAX: usize = 10_000;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LimitStates {
     pub(crate) entries: BTreeMap<Digest, LimitState>,
     /// Those for which calls are wanted, or of which others must hear.
     pub(crate) pending: BTreeSet<Digest>,
+    /// Those who share what may be done at the same time: this worker, and those of other nodes.
+    pub(crate) workers: usize,
+}
+
+impl Default for LimitStates {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new(), pending: BTreeSet::new(), workers: 1 }
+    }
 }
 
 #[derive(Debug)]

@@ -103,6 +103,11 @@ impl RateLimiter {
         self.at_once += 1;
     }
 
+    /// Takes the newest number of calls at the same time. Calls under way go on.
+    pub(crate) fn set_at_once_max(&mut self, at_once_max: usize) {
+        self.at_once_max = at_once_max;
+    }
+
     pub(crate) fn end(&mut self) {
         self.at_once = self.at_once.saturating_sub(1);
     }

@@ -19,6 +19,8 @@ use crate::limit_state::LimitStates;
 
 /// How often pauses of others are looked for, and calls that nobody used are given back.
 pub(crate) const SYNC_EVERY: Duration = Duration::from_millis(200);
+/// How often the other nodes are counted.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 /// What was called within this time is looked at.
 const USED_WITHIN: Duration = Duration::from_secs(5);
 /// Between two questions, so that those who want something at the same time are served together.
@@ -33,20 +35,27 @@ pub(crate) async fn sync_shared_rates(
     shared_rates: Arc<dyn SharedRates>,
     clock: Arc<dyn Clock>,
 ) {
-    let mut synced_at = clock.now();
+    let (mut synced_at, mut counted_at) = (clock.now(), Timestamp::MIN);
     loop {
         tokio::select! {
             () = wake.notified() => clock.sleep(BATCH_WINDOW).await,
             () = clock.sleep(SYNC_EVERY) => {}
         }
         let now = clock.now();
-        let syncs = Duration::try_from(now.duration_since(synced_at)).is_ok_and(|since| since >= SYNC_EVERY);
+        let syncs = is_over(synced_at, SYNC_EVERY, now);
         let asks = match limits.upgrade() {
             Some(limits) => collect_requests(&mut limits.lock(), now, syncs),
             None => return,
         };
         if syncs {
             synced_at = now;
+        }
+        if is_over(counted_at, COUNT_EVERY, now) {
+            counted_at = now;
+            // While the database is away, the last count is as good as any.
+            if let (Ok(workers), Some(limits)) = (shared_rates.live_workers().await, limits.upgrade()) {
+                limits.lock().workers = workers.max(1);
+            }
         }
         if asks.is_empty() {
             continue;
@@ -66,6 +75,10 @@ pub(crate) async fn sync_shared_rates(
             }
         }
     }
+}
+
+fn is_over(since: Timestamp, time: Duration, now: Timestamp) -> bool {
+    Duration::try_from(now.duration_since(since)).is_ok_and(|passed| passed >= time)
 }
 
 /// What is to be asked and told now.
@@ -129,6 +142,7 @@ mod tests {
     struct FakeSharedRates {
         clock: Arc<RuntimeClock>,
         pasts: Mutex<HashMap<Uuid, (Vec<i64>, i64)>>,
+        workers: usize,
     }
 
     #[async_trait]
@@ -145,11 +159,16 @@ mod tests {
             self.clock.sleep(Duration::from_millis(1)).await;
             Ok(answers)
         }
+
+        async fn live_workers(&self) -> Result<usize> {
+            Ok(self.workers)
+        }
     }
 
     fn nodes(count: usize) -> (Arc<RuntimeClock>, Vec<CallLimits>) {
         let clock = Arc::new(RuntimeClock::new(Timestamp::UNIX_EPOCH));
-        let fake_rates = Arc::new(FakeSharedRates { clock: Arc::clone(&clock), pasts: Mutex::default() });
+        let fake_rates =
+            Arc::new(FakeSharedRates { clock: Arc::clone(&clock), pasts: Mutex::default(), workers: count });
         let node = || {
             CallLimits::with_shared_rates(
                 Arc::<FakeSharedRates>::clone(&fake_rates),
@@ -226,6 +245,19 @@ mod tests {
         let (few, many) = tokio::join!(idle, drive(&clock, &nodes[1], limit(100, false), 10_000));
         assert!(few > 15, "{few}");
         assert!(many.len() > 750, "{}", many.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nodes_share_what_may_be_done_at_once() {
+        for (count, share) in [(1, 8), (2, 4), (3, 2), (20, 1)] {
+            let (clock, nodes) = nodes(count);
+            assert_eq!(nodes[0].share_of(8), 8, "nobody was counted yet");
+            clock.sleep(2 * SYNC_EVERY).await;
+            assert_eq!(nodes[0].share_of(8), share, "{count} nodes");
+            let limits = [CallLimit { at_once_max: nodes[0].share_of(8), ..limit(0, true) }];
+            let permits = std::iter::from_fn(|| nodes[0].try_acquire(&limits, clock.now()).ok());
+            assert_eq!(permits.take(9).collect::<Vec<_>>().len(), share);
+        }
     }
 
     #[tokio::test(start_paused = true)]

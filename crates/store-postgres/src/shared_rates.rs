@@ -19,6 +19,19 @@ impl SharedRates for PostgresSharedRates {
     async fn take(&self, asks: Vec<RateRequest>) -> Result<Vec<RateGrant>> {
         self.0.write(CommitDoubt::Tell, asks, |tx, asks| Box::pin(take(tx, asks))).await
     }
+
+    async fn live_workers(&self) -> Result<usize> {
+        self.0.read((), |tx, ()| Box::pin(live_workers(tx))).await
+    }
+}
+
+/// A worker lives until its lease runs out.
+async fn live_workers(tx: &mut Tx) -> Result<usize> {
+    let sql = "SELECT count(*) FROM rowmill.workers WHERE expires_at > \
+               (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+    let found = tx.query(sql, &[]).await?;
+    let count = found.first().map_or(0, |row| row.get::<_, i64>(0));
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// The state of one rate, in nanoseconds of the database's clock.

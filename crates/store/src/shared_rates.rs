@@ -13,6 +13,9 @@ use crate::error::Result;
 pub trait SharedRates: std::fmt::Debug + Send + Sync + 'static {
     /// Takes turns, and tells what was taken before. One answer each, in order.
     async fn take(&self, asks: Vec<RateRequest>) -> Result<Vec<RateGrant>>;
+
+    /// How many workers live now, on all nodes. They share what may be done at the same time.
+    async fn live_workers(&self) -> Result<usize>;
 }
 
 /// What one node has done, and would like to do.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::service::NODES;
 use crate::any_result::AnyResult;
+use crate::report::thousands;
 
 /// The section, whose text is replaced up to the next heading.
 const HEADING: &str = "### A growing table on three nodes\n";
@@ -36,7 +37,7 @@ pub(super) fn section(about: &str, all: &[Figures], run: &Run) -> String {
     let mut text = format!(
         "\n`cargo xtask bench --only scale --rows {}` writes this section: {NODES} nodes behind HAProxy, PgBouncer in session\n\
          mode between them and PostgreSQL, one table with ten text columns, four clients. All of them, the clients included, \
-         shared\none machine with {} CPU cores. {about}.\n\n\
+         shared\none machine with {} CPU cores.\n{about}.\n\n\
          | Rows | Inserted per second | Page at the start, middle, end | View, first time | View, then | Database | Memory of each node |\n\
          |---:|---:|---:|---:|---:|---:|---:|\n",
         all.last().map_or(0, |figures| figures.rows),
@@ -54,10 +55,12 @@ pub(super) fn section(about: &str, all: &[Figures], run: &Run) -> String {
         } = figures;
         let _ = writeln!(
             text,
-            "| {} | {} | {start:.0}, {middle:.0}, {end:.0} ms | {view_first_ms:.0} ms | {view_again_ms:.0} ms | {} MB | {} |",
-            grouped(*rows),
+            "| {} | {} | {start:.0}, {middle:.0}, {end:.0} ms | {} | {} | {} MB | {} |",
+            thousands(*rows),
             whole(*inserted_per_second),
-            grouped_u64(database_bytes / MIB),
+            time(*view_first_ms),
+            time(*view_again_ms),
+            mebibytes(*database_bytes),
             memory(memory_bytes),
         );
     }
@@ -65,9 +68,10 @@ pub(super) fn section(about: &str, all: &[Figures], run: &Run) -> String {
     let _ = writeln!(
         text,
         "\nA run of {} cells, each a call to a server that answers at once: {} cells per second; the answer to `trigger` came \
-         after\n{trigger_ms:.0} ms. Afterwards the nodes had {}.",
-        grouped(*cells),
+         after\n{}. Afterwards the nodes had {}.",
+        thousands(*cells),
         whole(*per_second),
+        time(*trigger_ms),
         memory(memory_bytes),
     );
     text
@@ -91,8 +95,12 @@ fn replaced(guide: &str, text: &str) -> Option<String> {
 }
 
 fn memory(bytes: &[u64]) -> String {
-    let each: Vec<String> = bytes.iter().map(|bytes| grouped_u64(bytes / MIB)).collect();
+    let each: Vec<String> = bytes.iter().copied().map(mebibytes).collect();
     format!("{} MB", each.join(", "))
+}
+
+fn mebibytes(bytes: u64) -> String {
+    thousands(usize::try_from(bytes / MIB).unwrap_or(usize::MAX))
 }
 
 #[expect(
@@ -101,24 +109,16 @@ fn memory(bytes: &[u64]) -> String {
     reason = "a rate is neither huge nor negative"
 )]
 fn whole(figure: f64) -> String {
-    grouped_u64(figure.round() as u64)
+    thousands(figure.round() as usize)
 }
 
-fn grouped(number: usize) -> String {
-    grouped_u64(u64::try_from(number).unwrap_or(u64::MAX))
-}
-
-/// 1,234,567
-fn grouped_u64(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+/// In the unit that reads best.
+fn time(milliseconds: f64) -> String {
+    if milliseconds < 1_000.0 {
+        format!("{milliseconds:.0} ms")
+    } else {
+        format!("{:.1} s", milliseconds / 1_000.0)
     }
-    text
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped() {
-        assert_eq!([0, 999, 1_000, 12_345_678].map(grouped_u64), ["0", "999", "1,000", "12,345,678"]);
+    fn times_have_the_unit_that_reads_best() {
+        assert_eq!([0.4, 999.4, 1_387.0].map(time), ["0 ms", "999 ms", "1.4 s"]);
     }
 }

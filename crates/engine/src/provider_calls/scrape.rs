@@ -80,7 +80,7 @@ impl ProviderCalls {
             provider: PROVIDER,
             key: Digest::of(["site", &team_part(cell.project.team), &site]),
             rates: Vec::new(),
-            at_once_max: PAGES_AT_ONCE,
+            at_once_max: self.call_limits.share_of(PAGES_AT_ONCE),
             has_circuit_breaker: true,
         }];
         let of_column = column_limit(&cell.project, &cell.column).into_iter().collect();

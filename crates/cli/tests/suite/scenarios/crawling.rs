@@ -21,6 +21,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("crawling", Own:
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("crawling", Nodes:
     nodes_keep_to_the_delay_of_a_site_together,
+    nodes_share_the_pages_of_a_site,
 );
 
 const TIME_MAX: Duration = Duration::from_mins(2);
@@ -340,4 +341,43 @@ fn nodes_keep_to_the_delay_of_a_site_together() {
         assert!(apart >= DELAY, "{apart:?} in {arrivals:?}");
     }
     assert!(asked(&site, "/robots.txt") >= 2, "several nodes took part");
+}
+
+fn nodes_share_the_pages_of_a_site() {
+    const AT_ONCE_MAX: usize = 8;
+    const HELD_FOR: Duration = Duration::from_millis(150);
+    // Those being read now, and the most there were.
+    let open: Arc<Mutex<(usize, usize)>> = Arc::default();
+    let counted = Arc::clone(&open);
+    let site = StubServer::start(move |seen, _| {
+        if seen.path.starts_with("/page/") {
+            {
+                let (now, most) = &mut *counted.lock().unwrap();
+                *now += 1;
+                *most = (*most).max(*now);
+            }
+            std::thread::sleep(HELD_FOR);
+            counted.lock().unwrap().0 -= 1;
+        }
+        html(&format!("<p>{}", seen.path))
+    });
+    let service = Service::start(&[]);
+    let pages = service.api().table(&["Site"]);
+    pages.add_column(json!({ "templateId": "web-scraper", "header": "Page", "taskConfig": {
+        "taskType": "webScraper", "webScraper": { "url": "@{Site}", "respectRobots": false },
+    } }));
+    let insert = |name: &str, count: usize| {
+        pages.insert(
+            (0..count).map(|number| json!({ "Site": site.url(&format!("/{name}/{number}")) })).collect(),
+        );
+        pages.post("/trigger", json!({})).ok();
+        ended(&pages);
+    };
+    // The workers become known to each other by their first cells, and are counted every second.
+    insert("known", 200);
+    std::thread::sleep(Duration::from_millis(1_500));
+    insert("page", 60);
+    let (now, most) = *open.lock().unwrap();
+    assert_eq!((now, asked(&site, "/page/59")), (0, 1));
+    assert!((2..=AT_ONCE_MAX).contains(&most), "{most} pages at once");
 }
