@@ -1,7 +1,7 @@
 //! `rowmill key`: API keys, for whoever runs the installation.
 
 use clap::{Args, Subcommand};
-use rowmill_app::{ApiKey, KeyRequest, KeyRotation};
+use rowmill_app::{ApiKey, Error, KeyRequest, KeyRotation};
 use rowmill_client::notice;
 use rowmill_clock::Clock as _;
 use rowmill_model::{Restrictions, Scope, Scopes};
@@ -94,8 +94,30 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
         expires_at: expires.map(|text| moment(&text, &clock)),
         allow_from,
     };
-    let new_key = app.create_key(&team, request).await?;
-    print(new_key.secret.reveal())
+    match app.create_key(&team, request).await {
+        Err(Error::NotFound(what)) => {
+            Err(format!("{what} not found: {team:?}; `rowmill team list` lists the slugs").into())
+        }
+        made => print(made.map_err(in_options)?.secret.reveal()),
+    }
+}
+
+/// What is wrong, by the options of this program instead of the fields of the API.
+fn in_options(error: Error) -> String {
+    let (Error::Invalid { details, .. } | Error::LimitExceeded { details, .. }) = &error else {
+        return error.to_string();
+    };
+    let option = |path: &str| match path.split('[').next() {
+        Some("projectIds") => "--projects",
+        Some("allowFrom") => "--allow-from",
+        Some("expiresAt") => "--expires",
+        Some("oldExpiresAt") => "--old-expires",
+        Some("scopes") => "--scopes",
+        _ => "--name",
+    };
+    let lines: Vec<String> =
+        details.iter().map(|offence| format!("{} {}", option(&offence.path), offence.message)).collect();
+    if lines.is_empty() { error.to_string() } else { lines.join("\n") }
 }
 
 async fn list(store: &StoreArgs, team: Option<&str>, details: bool) -> AnyResult {
@@ -132,8 +154,8 @@ async fn rotate(args: KeyRotateArgs) -> AnyResult {
     let moment = |text: String| moment(&text, &clock);
     let rotation = KeyRotation { old_expires_at: old_expires.map(moment), expires_at: expires.map(moment) };
     match app.rotate_key(&id, rotation).await {
-        Err(rowmill_app::Error::NotFound(_)) => Err(unknown(&id).into()),
-        made => print(made?.secret.reveal()),
+        Err(Error::NotFound(_)) => Err(unknown(&id).into()),
+        made => print(made.map_err(in_options)?.secret.reveal()),
     }
 }
 

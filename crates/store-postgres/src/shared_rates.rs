@@ -25,10 +25,11 @@ impl SharedRates for PostgresSharedRates {
     }
 }
 
-/// A worker lives until its lease runs out.
+/// A worker lives until its lease runs out. Batches hold their cells like workers, but run nothing.
 async fn live_workers(tx: &mut Tx) -> Result<usize> {
-    let sql = "SELECT count(*) FROM rowmill.workers WHERE expires_at > \
-               (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+    let sql = "SELECT count(*) FROM rowmill.workers w WHERE w.expires_at > \
+               (extract(epoch FROM clock_timestamp()) * 1000)::int8 AND NOT EXISTS \
+               (SELECT 1 FROM rowmill.batches b WHERE b.id = w.id)";
     let found = tx.query(sql, &[]).await?;
     let count = found.first().map_or(0, |row| row.get::<_, i64>(0));
     Ok(usize::try_from(count).unwrap_or_default())

@@ -16,7 +16,7 @@ use uuid::Builder;
 
 use super::cell_name::CellName;
 use super::settling::{
-    GROUP, cells_until_ms, close, fail_cells, given_back, held, keep_lease, lease, log_panic, put_off,
+    GROUP, ask, cells_until_ms, close, fail_cells, given_back, held, keep_lease, lease, log_panic, put_off,
     result_of, save, settle,
 };
 use super::spool::{Pushed, Spool};
@@ -338,7 +338,7 @@ impl Making<'_> {
             }
             self.drop_file(api).await;
             let input = match spool.file() {
-                Ok(file) => api.upload(&id.simple().to_string(), file).await,
+                Ok(file) => ask(&self.batch, api.upload(&id.simple().to_string(), file)).await,
                 Err(error) => Err(unreadable(&error)),
             };
             match input {
@@ -371,7 +371,7 @@ impl Making<'_> {
             (None, Err(error)) => Err(unreadable(&error)),
         };
         let created = match input {
-            Ok(input) => api.create(&self.batch.id.simple().to_string(), input).await,
+            Ok(input) => ask(&self.batch, api.create(&self.batch.id.simple().to_string(), input)).await,
             Err(failure) => return self.fail(api, &failure).await,
         };
         let now = self.shared.clock.now();
@@ -417,7 +417,7 @@ impl Making<'_> {
 
     async fn drop_file(&mut self, api: &BatchApi) {
         if let Some(file) = self.batch.record.file.take()
-            && let Err(error) = api.delete_file(&file).await
+            && let Err(error) = ask(&self.batch, api.delete_file(&file)).await
         {
             tracing::debug!(%error, "an uploaded file could not be deleted");
         }

@@ -15,7 +15,9 @@ use tokio::task::JoinSet;
 
 use super::cell_name::CellName;
 use super::results::{Read, read_results};
-use super::settling::{close, fail_cells, given_back, held, keep_lease, lease, log_panic, put_off, save};
+use super::settling::{
+    ask, close, fail_cells, given_back, held, keep_lease, lease, log_panic, put_off, save,
+};
 use crate::cell_runner::BatchCalls;
 use crate::shared::Shared;
 use crate::time_left::after;
@@ -184,7 +186,7 @@ impl Keeping<'_> {
         // Nobody makes it any more: whoever did gave it back, or lost the lease.
         let sought_since_ms = *self.batch.record.sought_since_ms.get_or_insert(now.as_millisecond());
         let sought_since = Timestamp::from_millisecond(sought_since_ms).unwrap_or(now);
-        let found = match api.recent(sent_at.as_second().saturating_sub(CLOCK_SKEW)).await {
+        let found = match ask(&self.batch, api.recent(sent_at.as_second().saturating_sub(CLOCK_SKEW))).await {
             Ok(found) => found,
             Err(failure) => {
                 tracing::warn!(error = %failure, "could not look for a batch at its provider");
@@ -237,7 +239,7 @@ impl Keeping<'_> {
     /// Whether a batch is this one, by the names of its cells. They are not told before it has ended.
     async fn is_own(&self, api: &BatchApi, remote: &RemoteBatch) -> Option<bool> {
         let place = remote.results.first()?;
-        let mut results = api.results(place).await.ok()?;
+        let mut results = ask(&self.batch, api.results(place)).await.ok()?;
         for _ in 0..3 {
             match results.next().await.ok()? {
                 Some(Some(result)) => return Some(CellName::is_of(&result.custom_id, self.batch.id)),
@@ -260,7 +262,7 @@ impl Keeping<'_> {
         let now = self.shared.clock.now();
         let is_overdue = now >= after(self.sent_at(), self.shared.config.batch.wait_max);
         if (held.is_empty() || is_overdue) && self.batch.record.cancelled_at_ms.is_none() {
-            if let Err(failure) = api.cancel(&id).await {
+            if let Err(failure) = ask(&self.batch, api.cancel(&id)).await {
                 tracing::debug!(error = %failure, "a batch could not be cancelled");
             }
             self.batch.record.cancelled_at_ms = Some(now.as_millisecond());
@@ -269,7 +271,7 @@ impl Keeping<'_> {
                 return Ok(());
             }
         }
-        let remote = match api.status(&id).await {
+        let remote = match ask(&self.batch, api.status(&id)).await {
             Ok(remote) => remote,
             Err(failure) => return self.fails(column, &failure).await,
         };
@@ -355,7 +357,7 @@ impl Keeping<'_> {
     async fn end(&self, api: &BatchApi, results: &[String]) -> Result<(), StoreError> {
         close(self.shared, &self.batch).await?;
         for file in self.batch.record.file.iter().chain(results) {
-            if let Err(failure) = api.delete_file(file).await {
+            if let Err(failure) = ask(&self.batch, api.delete_file(file)).await {
                 tracing::debug!(error = %failure, "a file of a batch could not be deleted");
             }
         }

@@ -11,7 +11,7 @@ use rowmill_store::spending::LedgerEntry;
 use rowmill_store::{CellResult, Settlement, StoreError, Ticket};
 
 use super::cell_name::CellName;
-use super::settling::{GROUP, lease, result_of, settle};
+use super::settling::{GROUP, ask, lease, result_of, settle};
 use crate::cell_runner::BatchCalls;
 use crate::shared::Shared;
 
@@ -78,7 +78,7 @@ pub(super) async fn read_results(
         written: ahead.map_or(0, |ahead| ahead.lines),
     };
     'all: for place in &remote.results {
-        let mut results = match api.results(place).await {
+        let mut results = match ask(reading.batch, api.results(place)).await {
             Ok(results) => results,
             Err(failure) => return Ok(Read::Failed(failure)),
         };

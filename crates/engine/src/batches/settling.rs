@@ -14,6 +14,7 @@ use tokio::task::JoinError;
 use super::cell_name::CellName;
 use crate::cell_runner::CallOutcome;
 use crate::measure::count_settled;
+use crate::provider_calls::call_span::in_span_of_team;
 use crate::retry::Tries;
 use crate::run::to_cell_result;
 use crate::shared::Shared;
@@ -50,6 +51,14 @@ pub(super) async fn save(
     due_at: Timestamp,
 ) -> Result<bool, StoreError> {
     shared.store.save_batch(batch.clone(), lease, due_at.as_millisecond(), None).await
+}
+
+/// Asks the provider of a batch, within a span.
+pub(super) async fn ask<T>(
+    batch: &Batch,
+    asked: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    in_span_of_team(batch.team, &batch.record.provider, asked).await
 }
 
 /// Whoever panicked has told what happened, but not where.

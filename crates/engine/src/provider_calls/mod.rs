@@ -15,7 +15,7 @@ mod attachment_room;
 mod attachments;
 mod batches;
 mod call_forecast;
-mod call_span;
+pub(crate) mod call_span;
 mod conversation;
 mod crawl;
 mod credential_calls;

@@ -6,6 +6,7 @@ use rowmill_model::Webhook;
 use rowmill_model::webhook::DisabledReason;
 use rowmill_providers::ssrf_guard::{Method, NetworkPolicy, Request, Response};
 use rowmill_store::webhooks::{Attempt, Delivery, DeliveryOutcome, DeliverySettlement};
+use rowmill_telemetry::{Kind, Span, TraceContext};
 use url::Url;
 
 use super::disabling::{self, News};
@@ -36,7 +37,10 @@ pub(super) async fn deliver(
     if webhook.disabled.is_some() {
         return (settled(None, DeliveryOutcome::GivenUp), None);
     }
-    let Attempted { attempt, retry_after, health } = attempt(shared, &delivery, &webhook).await;
+    let mut span = begin_span(&delivery);
+    let attempted = attempt(shared, &delivery, &webhook);
+    let within = span.as_ref().map(Span::context);
+    let Attempted { attempt, retry_after, health } = TraceContext::scope(within, attempted).await;
     let outcome = match attempt.status {
         Some(200..=299) => DeliveryOutcome::Delivered,
         Some(410) => DeliveryOutcome::GivenUp,
@@ -56,7 +60,21 @@ pub(super) async fn deliver(
     };
     disabling::note(shared, delivery.team, &webhook, news).await;
     metrics::counter!("rowmill_webhook_attempts_total", "outcome" => word(outcome)).increment(1);
+    if let (Some(span), Some(status)) = (&mut span, attempt.status) {
+        span.set("http.response.status_code", status);
+    }
+    if let Some(span) = span {
+        span.end(word(outcome), outcome != DeliveryOutcome::Delivered);
+    }
     (settled(Some(attempt), outcome), Some(health))
+}
+
+/// The span of an attempt. What is delivered tells of many requests, so it begins a trace of its own.
+fn begin_span(delivery: &Delivery) -> Option<Span> {
+    let mut span = Span::begin(Kind::Client, None, || "deliver webhook".into())?;
+    let team = delivery.team;
+    span.set_team(team.0.as_u128(), || team.to_string());
+    Some(span)
 }
 
 fn word(outcome: DeliveryOutcome) -> &'static str {

@@ -161,7 +161,15 @@ fn keys_are_made_listed_and_revoked_while_the_server_runs() {
     api.get("/v4/team").refused(403, "invalid_api_key");
     fails(server.command(&["key", "revoke", id]), id);
     fails(server.command(&["key", "revoke", "nope"]), "nope");
-    fails(server.command(&["key", "create", "--team", "nope"]), "Team not found");
+    fails(
+        server.command(&["key", "create", "--team", "nope"]),
+        "Team not found: \"nope\"; `rowmill team list`",
+    );
+    let create =
+        |option: &str, value: &str| server.command(&["key", "create", "--team", "acme", option, value]);
+    fails(create("--expires", "soon"), "--expires must be");
+    fails(create("--projects", "nope"), "--projects ");
+    fails(create("--allow-from", "here"), "--allow-from ");
     let names = json_of(server.command(&["key", "list"])).to_string();
     assert!(!names.contains("\"CI\""));
     server.api().get("/v4/team").ok();

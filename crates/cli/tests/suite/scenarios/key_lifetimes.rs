@@ -201,9 +201,9 @@ fn commands_make_restricted_keys() {
     server.api_with(&rotated).get(table.path("")).ok();
     for (wrong, told) in [
         (["--scopes", "reed"], "read, write, run, schema, admin"),
-        (["--expires", "soon"], "expiresAt"),
-        (["--allow-from", "here"], "allowFrom"),
-        (["--projects", "nothing"], "projectIds"),
+        (["--expires", "soon"], "--expires must be a date"),
+        (["--allow-from", "here"], "--allow-from "),
+        (["--projects", "nothing"], "--projects is not a project of this team"),
     ] {
         let output = server.command(&[&create[..], &wrong[..]].concat());
         let error = String::from_utf8(output.stderr).unwrap();

@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::batches;
 use super::nodes;
+use super::outbound_webhooks::{hook_for, receiver};
 use super::processing::{asks, ended, started};
+use crate::harness::batch_provider::BatchProvider;
 use crate::harness::exposition::Exposition;
 use crate::harness::runner::scenarios;
 use crate::harness::spans::{Span, received};
@@ -19,6 +22,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("traces", Own:
     the_caller_decides_what_is_sampled,
     a_collector_that_fails_harms_nobody,
     a_shutdown_sends_what_is_left,
+    deliveries_and_batches_have_spans,
     without_a_collector_nothing_is_traced,
 );
 
@@ -318,4 +322,31 @@ fn a_trace_goes_on_in_another_process() {
     assert_eq!((&cell.parent, &named(&spans, "call http-api")[0].parent), (&request.id, &cell.id));
     let instance = |span: &Span| span.resource["service.instance.id"].clone();
     assert_ne!(instance(request), instance(cell));
+}
+
+fn deliveries_and_batches_have_spans() {
+    let (collector, receiver, provider) = (collector(), receiver(), BatchProvider::honest(false));
+    let url = collector.url("");
+    let server = batches::server(&provider, &[("ROWMILL_OTLP_ENDPOINT", url.as_str())]);
+    let api = server.api();
+    let team = api.get("/v4/team").ok()["team"]["id"].as_str().unwrap().to_owned();
+    hook_for(&api, &receiver, &["run.finished"]);
+    let table = api.table(&["Name"]);
+    let column = batches::column(&table, json!({}));
+    let rows = table.insert(batches::names(2));
+    table.post("/trigger", json!({})).ok();
+    batches::settled(&table);
+    batches::check_answers(&table, &column, &rows);
+    let (delivered, asked) = eventually("both are told", TIME_MAX, || {
+        let spans = received(&collector);
+        let first = |name: &str| spans.iter().find(|span| span.name == name).cloned();
+        first("deliver webhook").zip(first("call openai"))
+    });
+    for span in [&delivered, &asked] {
+        assert_eq!((span.parent.as_str(), span.kind, span.is_error), ("", 3, false), "{span:?}");
+        assert_eq!(span.attributes["rowmill.team.id"], team);
+    }
+    assert_eq!(delivered.attributes["http.response.status_code"], "200");
+    assert_eq!(delivered.attributes["rowmill.outcome"], "delivered");
+    assert_eq!(asked.attributes["rowmill.provider"], "openai");
 }
