@@ -126,7 +126,7 @@ pub(crate) struct ValueColumn {
     by_hash: Option<ValuesByHash>,
     /// The values in order, once somebody sorts by them.
     pub(crate) ranks: Option<Ranks>,
-    /// What rows had before, of a column that is in order.
+    /// What rows had before.
     pub(crate) replaced: Replaced,
 }
 
@@ -221,10 +221,8 @@ impl ValueColumn {
             let numbers = self.numbers.get_or_insert_with(|| (0..rows).collect());
             if let Some(old) = numbers.get_mut(row) {
                 let previous = std::mem::replace(old, number);
-                if self.ranks.is_some() {
-                    let row = u32::try_from(row).map_err(|_| Full)?;
-                    self.replaced.list.push(PreviousValue { epoch, row, number: previous });
-                }
+                let row = u32::try_from(row).map_err(|_| Full)?;
+                self.replaced.list.push(PreviousValue { epoch, row, number: previous });
             }
             return Ok(());
         }

@@ -164,7 +164,9 @@ pub(crate) fn patch(
     epoch: u64,
 ) -> Option<()> {
     let keys = Keys::of(plan, snapshot)?;
-    let mut changed = snapshot.changed_since(epoch)?.to_vec();
+    // A change that neither the filter nor the order asks for moves nothing.
+    let changed = snapshot.changed_in(&plan.names(), epoch);
+    let mut changed = changed.or_else(|| Some(snapshot.changed_since(epoch)?.to_vec()))?;
     changed.sort_unstable();
     changed.dedup();
     if changed.len() > MOVED_MAX.max(snapshot.len() / MOVED_SHARE) {

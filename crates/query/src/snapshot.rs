@@ -23,6 +23,8 @@ pub(crate) struct Snapshot {
     changed: Vec<u32>,
     /// How many changed rows were forgotten.
     forgotten: u64,
+    /// Which of the changed rows came or went, each with the change by number.
+    came_or_went: Vec<(u64, u32)>,
 }
 
 /// Why a snapshot must be read anew.
@@ -138,6 +140,17 @@ impl Snapshot {
         self.changed.get(from..)
     }
 
+    /// Those of them that came, went, or have another value in one of these columns; `None` if that is not known.
+    pub(crate) fn changed_in(&self, names: &[ColumnKey], epoch: u64) -> Option<Vec<u32>> {
+        self.changed_since(epoch)?;
+        let from = self.came_or_went.partition_point(|(change, _)| *change < epoch);
+        let mut rows: Vec<u32> = self.came_or_went.iter().skip(from).map(|(_, row)| *row).collect();
+        for name in names {
+            rows.extend(self.values(name)?.replaced.since(epoch)?.iter().map(|previous| previous.row));
+        }
+        Some(rows)
+    }
+
     /// Brings rows up to date.
     pub(crate) fn apply(&mut self, patch: &Patch) -> Result<(), PatchRejected> {
         let Patch { spans, names, rows } = patch;
@@ -190,7 +203,9 @@ impl Snapshot {
         if self.live.contains(row) {
             self.live.set(row, false);
             self.dead += 1;
-            self.changed.push(u32::try_from(row).map_err(|_| PatchRejected)?);
+            let row = u32::try_from(row).map_err(|_| PatchRejected)?;
+            self.came_or_went.push((self.epoch(), row));
+            self.changed.push(row);
         }
         Ok(())
     }
@@ -198,6 +213,7 @@ impl Snapshot {
     /// A row came back from the trash.
     fn revive(&mut self, row: usize) {
         if !self.live.contains(row) {
+            self.came_or_went.push((self.epoch(), u32::try_from(row).unwrap_or(u32::MAX)));
             self.live.insert(row);
             self.dead = self.dead.saturating_sub(1);
         }
@@ -212,6 +228,7 @@ impl Snapshot {
         let row = self.positions.len();
         self.positions.push(position);
         self.live.grow_and_insert(row);
+        self.came_or_went.push((self.epoch(), u32::try_from(row).map_err(|_| PatchRejected)?));
         self.set(row, names, cells)
     }
 
@@ -221,6 +238,8 @@ impl Snapshot {
             let gone = self.changed.len() / 2;
             self.changed.drain(..gone);
             self.forgotten += gone as u64;
+            let forgotten = self.forgotten;
+            self.came_or_went.retain(|(change, _)| *change >= forgotten);
             for (_, column) in &mut self.columns {
                 if let Column::Values(column) = column {
                     column.replaced.forget_before(self.forgotten);
@@ -231,6 +250,7 @@ impl Snapshot {
 
     pub(crate) fn bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(|(_, column)| column.bytes()).sum();
-        columns + (self.positions.capacity() + self.changed.capacity()) * 4 + self.live.len() / 8
+        let came_or_went = self.came_or_went.capacity() * size_of::<(u64, u32)>();
+        columns + came_or_went + (self.positions.capacity() + self.changed.capacity()) * 4 + self.live.len() / 8
     }
 }
