@@ -38,9 +38,10 @@ export function findList(value: Json): string | undefined {
   return found && writePath([found[0]]);
 }
 
-/** The columns of a table that rows from a list can fill. */
+/** The columns of a table that rows from a list can fill, the input column last. */
 export function fillable(columns: readonly Column[], mapping: FanOut['mapping'] = {}): Column[] {
-  return columns.filter((column) => column.type === 'manual' || mapping[column.id]);
+  const found = columns.filter((column) => column.type === 'manual' || mapping[column.id]);
+  return [...found.filter(({ id }) => id !== '_trigger'), ...found.filter(({ id }) => id === '_trigger')];
 }
 
 /** What fills the columns of another table: the fields of the items that go by the same or a similar name. */

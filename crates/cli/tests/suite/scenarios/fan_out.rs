@@ -178,7 +178,7 @@ fn rows_start_the_targets_own_columns() {
     let stub = StubServer::start(|seen, _| ok(json!(seen.path)));
     let server = started(&[]);
     let (source, target) = projects(&server.api());
-    let scored = super::processing::asks(&target, "Score", &stub, "/score/@{Name}", json!({}));
+    let asked = super::processing::asks(&target, "Score", &stub, "/score/@{Name}", json!({}));
     target.patch("", json!({ "autoplay": true })).ok();
     let out = fans_out(&source, &target);
     source.patch("", json!({ "autoplay": true })).ok();
@@ -188,7 +188,7 @@ fn rows_start_the_targets_own_columns() {
     assert_eq!(counts(&source, &ids[0], &out), [2, 0, 0, 0]);
     let page = target.rows(&[]);
     let scores: Vec<&Value> =
-        page["rows"].as_array().unwrap().iter().map(|row| &row["cells"][&scored]).collect();
+        page["rows"].as_array().unwrap().iter().map(|row| &row["cells"][&asked]).collect();
     assert_eq!(scores, ["/score/ada", "/score/bob"]);
     // What is the same runs nothing again.
     run(&source, json!({ "force": true }));
