@@ -1,13 +1,14 @@
 //! Columns.
 
 use rowmill_model::corrections::{self, Corrected};
-use rowmill_model::{ColumnId, Offence, Project, restoring};
+use rowmill_model::{Column, ColumnId, Offence, Project, restoring};
 use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
+use crate::fan_out_targets::FanOutTargets;
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
@@ -37,13 +38,15 @@ impl App {
     ) -> Result<ColumnChanged> {
         let id = column_id()?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
+        let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(body)).await?;
         let saved = self
             .change(caller, project, once, |stored| {
                 let table = &stored.project.table;
                 self.check_room(table.columns.len() + 1)?;
                 self.check_size("", body)?;
                 let corrected = corrections::create(table, body, id.clone(), &catalogue, &self.limits);
-                corrected_change(Change::from(stored), allowed(corrected, correcting))
+                let corrected = settled(&targets, allowed(corrected, correcting), None)?;
+                corrected_change(Change::from(stored), Ok(corrected))
             })
             .await?;
         changed(saved)
@@ -59,14 +62,16 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ColumnChanged> {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
+        let targets = self.fan_out_target_of(caller, project, column, body).await?;
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
-                table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
+                let before = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 guards::check(guard, stored)?;
                 self.check_size("", body)?;
                 let corrected = corrections::patch(table, column, body, &catalogue, &self.limits);
-                corrected_change(Change::from(stored), allowed(corrected, correcting))
+                let corrected = settled(&targets, allowed(corrected, correcting), Some(before))?;
+                corrected_change(Change::from(stored), Ok(corrected))
             })
             .await?;
         changed(saved)
@@ -112,6 +117,17 @@ impl App {
             format!("a project can have at most {most} columns, including the input column (columnsMax)");
         Err(Error::limit("", message))
     }
+}
+
+/// A corrected column whose target, if it has one, is one that the caller may write to.
+fn settled(
+    targets: &FanOutTargets,
+    corrected: Result<Corrected, Vec<Offence>>,
+    before: Option<&Column>,
+) -> Result<Corrected> {
+    let mut corrected = corrected.map_err(Error::invalid)?;
+    corrected.fixes.extend(targets.settle(&mut corrected.table, corrected.column.as_str(), before)?);
+    Ok(corrected)
 }
 
 fn corrected_change(mut change: Change, corrected: Result<Corrected, Vec<Offence>>) -> Result<Change> {

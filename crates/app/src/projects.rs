@@ -141,9 +141,19 @@ impl App {
         let title = check_name("title", &title, &mut offences);
         self.check_room(columns.len() + 1)?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
+        let targets = self.fan_out_targets(caller, None, &columns).await?;
         let create = |table: &Table, body: &Map<String, Value>| {
             let corrected = corrections::create(table, body, column_id()?, &catalogue, &self.limits);
-            Ok(allowed(corrected, correcting))
+            let mut corrected = match allowed(corrected, correcting) {
+                Ok(corrected) => corrected,
+                Err(offences) => return Ok(Err(offences)),
+            };
+            match targets.settle(&mut corrected.table, corrected.column.as_str(), None) {
+                Ok(fixes) => corrected.fixes.extend(fixes),
+                Err(Error::Invalid { details, .. }) => return Ok(Err(details)),
+                Err(error) => return Err(error),
+            }
+            Ok(Ok(corrected))
         };
         let (mut table, fixes) = build_table(&columns, create, &mut offences)?;
         if !offences.is_empty() {

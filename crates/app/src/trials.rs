@@ -17,6 +17,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
+use crate::fan_out_targets::FanOutTargets;
 use crate::ids::column_id;
 use crate::tester::{Trial, TrialCell, TrialOutcome};
 
@@ -49,6 +50,19 @@ pub(crate) struct TrialColumn {
     pub(crate) fixes: Vec<String>,
 }
 
+impl TrialColumn {
+    /// With the columns of a fan-out's target named by their ids.
+    fn with_targets(mut self, targets: &FanOutTargets, stored: &Project) -> Result<Self> {
+        let id = self.column.id.clone();
+        let table = &mut Arc::make_mut(&mut self.project).table;
+        self.fixes.extend(targets.settle(table, id.as_str(), stored.table.by_id(id.as_str()))?);
+        if let Some(column) = table.by_id(id.as_str()) {
+            self.column = Arc::new(column.clone());
+        }
+        Ok(self)
+    }
+}
+
 /// The result of a credential test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderTest {
@@ -74,8 +88,10 @@ impl App {
         let id = RowId::parse(&row_id).ok_or(Error::NotFound(Noun::Row))?;
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
+        let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(&column)).await?;
         let TrialColumn { project, column, fixes } = self
             .trial_column(&stored.project, column, edited.as_deref(), &catalogue, correcting)
+            .and_then(|trial| trial.with_targets(&targets, &stored.project))
             .map_err(|error| error.with_paths(|path| in_column(&path)))?;
         let (resolved, outcome) = self.try_cell(project, column, &row, dry_run).await?;
         Ok(Tried { resolved, outcome, fixes })

@@ -9,11 +9,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::Args;
 use parking_lot::Mutex;
-use rowmill_app::{App, Source};
+use rowmill_app::{App, FanOutRefusal, FanOutRows, Source};
 use rowmill_clock::SystemClock;
 use rowmill_engine::{
     BatchConfig, CallLimits, Config, CredentialFrom, Credentials, Deliverer, Engine, ProviderCalls,
-    ProviderCallsConfig, ProviderCredential, SharedVerdicts, TeamCredentials, WebhookConfig, WebhookSecrets,
+    ProviderCallsConfig, ProviderCredential, RowCounts, RowRefusal, RowWriter, RowsToWrite, SharedVerdicts,
+    TeamCredentials, WebhookConfig, WebhookSecrets,
 };
 use rowmill_model::{Limits, TeamId, Webhook, provider};
 use rowmill_providers::render::{self, Browser};
@@ -159,13 +160,14 @@ pub(crate) fn provider_calls(
         value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
         ..ProviderCallsConfig::default()
     };
+    let row_writer = Arc::new(FanOutWriter(Arc::clone(&app)));
     let credentials = Arc::new(CredentialCache { app, entries: Mutex::default() });
     let call_limits = store
         .shared_rates()
         .map_or_else(CallLimits::default, |shared_rates| CallLimits::with_shared_rates(shared_rates, clock));
     let shared_verdicts = SharedVerdicts::of(store);
     let calls = ProviderCalls::new(client, scraper, credentials, call_limits, shared_verdicts, config);
-    Ok(Arc::new(calls.with_store(store)))
+    Ok(Arc::new(calls.with_store(store).with_row_writer(row_writer)))
 }
 
 /// Starts the workers of this process.
@@ -238,6 +240,21 @@ struct SigningKeys(Arc<App>);
 impl WebhookSecrets for SigningKeys {
     fn signing_keys(&self, team: TeamId, webhook: &Webhook, now_ms: i64) -> Result<Vec<Vec<u8>>, String> {
         self.0.webhook_signing_keys(team, webhook, now_ms)
+    }
+}
+
+/// Writes the rows of fan-out columns as the application writes rows.
+#[derive(Debug)]
+struct FanOutWriter(Arc<App>);
+
+#[async_trait]
+impl RowWriter for FanOutWriter {
+    async fn write(&self, rows: RowsToWrite<'_>) -> Result<RowCounts, RowRefusal> {
+        let RowsToWrite { team, source, target, match_on, rows } = rows;
+        let written = self.0.write_fan_out(FanOutRows { team, source, target, match_on, rows }).await;
+        let [created, updated, unchanged] =
+            written.map_err(|FanOutRefusal { error, is_transient }| RowRefusal { error, is_transient })?;
+        Ok(RowCounts { created, updated, unchanged })
     }
 }
 

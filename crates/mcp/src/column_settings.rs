@@ -1,7 +1,8 @@
 //! A column's settings as one flat object, whichever configuration of the API they stand in.
 
 use rowmill_model::column::{
-    AiConfig, ApiConfig, FindCompany, FindPeople, ReferenceConfig, VerifyEmail, WaterfallEmail, WebScraper,
+    AiConfig, ApiConfig, FanOut, FindCompany, FindPeople, ReferenceConfig, VerifyEmail, WaterfallEmail,
+    WebScraper,
 };
 use rowmill_model::corrections::ColumnField;
 use rowmill_model::template::{Catalogue, TEMPLATES, Template};
@@ -42,6 +43,7 @@ pub(crate) fn schemas(template: &Template) -> Map<String, Value> {
         Some("verifyEmail") => properties::<VerifyEmail>(),
         Some("findCompany") => properties::<FindCompany>(),
         Some("findPeople") => properties::<FindPeople>(),
+        Some(FanOut::TASK) => properties::<FanOut>(),
         Some("apiConfig") => properties::<ApiConfig>(),
         Some("referenceConfig") => properties::<ReferenceConfig>(),
         _ => Map::new(),

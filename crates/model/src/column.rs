@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::ai_config::{AiConfig, AiFallback, AiProvider, Processing};
+pub use crate::fan_out::FanOut;
 use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
@@ -24,7 +25,7 @@ pub enum ColumnType {
     Manual,
     /// A language model responds to a prompt.
     Ai,
-    /// A built-in task: the e-mail waterfall, the web scraper, e-mail verification, companies or people.
+    /// A built-in task: the e-mail waterfall, the web scraper, e-mail verification, companies, people or fan-out.
     Task,
     /// An HTTP request.
     Api,
@@ -148,7 +149,7 @@ pub struct Dependency {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskConfig {
-    /// `waterfallEmail`, `webScraper`, `verifyEmail`, `findCompany` or `findPeople`.
+    /// `waterfallEmail`, `webScraper`, `verifyEmail`, `findCompany`, `findPeople` or `fanOut`.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub task_type: String,
@@ -162,6 +163,8 @@ pub struct TaskConfig {
     pub find_company: Option<FindCompany>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub find_people: Option<FindPeople>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fan_out: Option<FanOut>,
 }
 
 impl TaskConfig {
@@ -176,7 +179,13 @@ impl TaskConfig {
             verify_email: None,
             find_company: None,
             find_people: None,
+            fan_out: None,
         }
+    }
+
+    /// What turns a list into rows of another project, if that is the task.
+    pub fn fan_out(&self) -> Option<&FanOut> {
+        self.fan_out.as_ref().filter(|_| self.task_type == FanOut::TASK)
     }
 
     /// The task's providers and inputs, if it is one that asks providers in order.
@@ -186,8 +195,15 @@ impl TaskConfig {
     }
 
     fn lookups(&self) -> [Option<Lookup<'_>>; 4] {
-        let Self { task_type: _, waterfall_email, web_scraper: _, verify_email, find_company, find_people } =
-            self;
+        let Self {
+            task_type: _,
+            waterfall_email,
+            web_scraper: _,
+            verify_email,
+            find_company,
+            find_people,
+            fan_out: _,
+        } = self;
         [
             waterfall_email.as_ref().map(|WaterfallEmail { waterfall_type: _, providers, input_mapping }| {
                 Lookup { task: LookupTask::WaterfallEmail, providers, input_mapping }
@@ -214,8 +230,15 @@ impl TaskConfig {
     pub fn lookups_mut(
         &mut self,
     ) -> impl Iterator<Item = (LookupTask, &mut Vec<WaterfallProvider>, &mut BTreeMap<String, String>)> {
-        let Self { task_type: _, waterfall_email, web_scraper: _, verify_email, find_company, find_people } =
-            self;
+        let Self {
+            task_type: _,
+            waterfall_email,
+            web_scraper: _,
+            verify_email,
+            find_company,
+            find_people,
+            fan_out: _,
+        } = self;
         let email =
             waterfall_email.as_mut().map(|WaterfallEmail { waterfall_type: _, providers, input_mapping }| {
                 (LookupTask::WaterfallEmail, providers, input_mapping)

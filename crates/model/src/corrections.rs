@@ -16,6 +16,7 @@
 
 mod config;
 mod document;
+mod fan_out;
 mod fields;
 mod fixes;
 mod format;
@@ -37,6 +38,7 @@ use crate::template::{Catalogue, Template};
 use crate::view::View;
 
 pub use document::to_document;
+pub use fan_out::correct_targets;
 pub use fields::{ColumnField, Writable};
 pub use header::unique_header;
 pub use merge::merge_patch;

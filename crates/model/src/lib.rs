@@ -15,6 +15,7 @@ pub mod column;
 pub mod copying;
 pub mod corrections;
 pub mod estimate;
+pub mod fan_out;
 pub mod filter;
 pub mod format;
 pub mod guest;

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::column::{Column, WebScraper};
+use crate::column::{Column, FanOut, WebScraper};
 use crate::limits::{NAME_CHARS_MAX, SECRET_NAME_CHARS_MAX};
 use crate::path::Path;
 use crate::table::{Table, header_key};
@@ -99,6 +99,15 @@ pub fn references(text: &str) -> impl Iterator<Item = &str> {
         Piece::Reference(inner) => Some(inner),
         Piece::Text(_) => None,
     })
+}
+
+/// The inside of the reference that a text consists of.
+pub fn whole_reference(text: &str) -> Option<&str> {
+    let mut pieces = pieces(text);
+    match (pieces.next(), pieces.next()) {
+        (Some(Piece::Reference(inner)), None) => Some(inner),
+        _ => None,
+    }
 }
 
 /// Rewrites the references of a text: `replacement` says the new inside, or `None` to blank the
@@ -241,6 +250,12 @@ pub fn for_each_template_at(column: &mut Column, mut visit: impl FnMut(&str, Sec
         }
         if let Some(WebScraper { url, .. }) = &mut task_config.web_scraper {
             visit("taskConfig.webScraper.url", Secrets::Refused, url);
+        }
+        if let Some(FanOut { list, mapping, .. }) = &mut task_config.fan_out {
+            visit("taskConfig.fanOut.list", Secrets::Refused, list);
+            for (key, text) in mapping {
+                visit(&format!("taskConfig.fanOut.mapping.{key}"), Secrets::Refused, text);
+            }
         }
     }
     if let Some(api) = &mut column.api_config {

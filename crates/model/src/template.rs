@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::column::{
-    Column, ColumnType, DataShape, FindPeople, LookupTask, Research, TaskConfig, WaterfallEmail,
+    Column, ColumnType, DataShape, FanOut, FindPeople, LookupTask, Research, TaskConfig, WaterfallEmail,
 };
 use crate::provider::{self, PROVIDERS, Provider};
 
@@ -20,7 +20,7 @@ pub struct Template {
     pub data_shape: DataShape,
 }
 
-pub static TEMPLATES: [Template; 11] = [
+pub static TEMPLATES: [Template; 12] = [
     Template {
         id: "manual",
         v3_id: "manual",
@@ -94,6 +94,14 @@ pub static TEMPLATES: [Template; 11] = [
         data_shape: DataShape::Json,
     },
     Template {
+        id: "fan-out",
+        v3_id: "fan-out",
+        label: "Fan-out",
+        description: "Turns each item of a list, such as people or pages, into a row of another project.",
+        kind: ColumnType::Task,
+        data_shape: DataShape::Json,
+    },
+    Template {
         id: "http-api",
         v3_id: "http-api",
         label: "HTTP API",
@@ -127,6 +135,7 @@ impl Template {
             "verify-email" => Some(LookupTask::VerifyEmail.word()),
             "find-company" => Some(LookupTask::FindCompany.word()),
             "find-people" => Some(LookupTask::FindPeople.word()),
+            "fan-out" => Some(FanOut::TASK),
             _ => None,
         }
     }
@@ -168,8 +177,13 @@ impl Template {
             }
             (ColumnType::Ai, _) => json!({"aiConfig": {"prompt": ""}}),
             (ColumnType::Task, _) => {
-                let task = self.task_type().and_then(LookupTask::parse);
-                json!({"taskConfig": task.map_or_else(web_scraper, |task| lookup(task, catalogue))})
+                let task_type = self.task_type();
+                let config = match task_type.and_then(LookupTask::parse) {
+                    Some(task) => lookup(task, catalogue),
+                    None if task_type == Some(FanOut::TASK) => fan_out(),
+                    None => web_scraper(),
+                };
+                json!({ "taskConfig": config })
             }
             (ColumnType::Api, _) => json!({"apiConfig": http_api()}),
             (ColumnType::Reference, _) => json!({"referenceConfig": {"columnId": "", "path": ""}}),
@@ -295,6 +309,10 @@ fn web_scraper() -> Value {
     })
 }
 
+fn fan_out() -> Value {
+    json!({ "taskType": FanOut::TASK, FanOut::TASK: FanOut::default() })
+}
+
 fn http_api() -> Value {
     json!({
         "method": "GET",
@@ -374,6 +392,7 @@ mod tests {
             "taskConfig",
             &json!({"taskType": "webScraper", "webScraper": {}}),
         );
+        check::<TaskConfig>("fan-out", "taskConfig", &json!({"taskType": "fanOut", "fanOut": {}}));
     }
 
     #[test]

@@ -16,6 +16,7 @@ type ColumnSettings = Pick<Schemas['ManualColumn'], 'trigger'> &
       verifyEmail?: Schemas['VerifyEmail'];
       findCompany?: Schemas['FindCompany'];
       findPeople?: Schemas['FindPeople'];
+      fanOut?: Schemas['FanOut'];
     };
   };
 
@@ -39,6 +40,7 @@ export type Run = Schemas['Run'];
 export type View = Schemas['View'];
 export type ColumnSummary = Schemas['ColumnSummary'];
 export type Provider = Schemas['Provider'];
+export type FanOut = Schemas['FanOut'];
 export type WaterfallProvider = Schemas['WaterfallProvider'];
 export type TriggerBody = Schemas['TriggerBody'];
 export type Estimate = Schemas['Estimate'];

@@ -45,6 +45,7 @@ test.each<[Parameters<typeof newDraft>[0], string[]]>([
   ['verify-email', ['taskConfig.verifyEmail.inputMapping.email', 'taskConfig.verifyEmail.providers']],
   ['find-company', ['taskConfig.findCompany.inputMapping.domain', 'taskConfig.findCompany.providers']],
   ['find-people', ['taskConfig.findPeople.inputMapping.domain', 'taskConfig.findPeople.providers']],
+  ['fan-out', ['list', 'targetProjectId', 'mapping', 'matchOn'].map((field) => `taskConfig.fanOut.${field}`)],
 ])('a new %s column lacks %j', (templateId, fields) => {
   expect(Object.keys(missingFields(newDraft(templateId, 'x', [])))).toEqual(fields);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Column, Json } from '../../src/api/types';
 import { RECIPES } from '../../src/table/recipes/builtIn';
 import { guessColumns } from '../../src/table/model/guessColumns';
-import { columnBody, parseRecipe, recipeOf } from '../../src/table/recipes/recipe';
+import { columnBody, parseRecipe, recipeOf, withoutTarget } from '../../src/table/recipes/recipe';
 
 const manual = (id: string, header: string) => ({ id, header, type: 'manual', dataShape: 'text' }) as Column;
 
@@ -71,4 +71,11 @@ test('every recipe of ours is whole: each name it refers to is an input or an ea
     }
     for (const name of recipe.inputs) expect(JSON.stringify(recipe.columns), recipe.name).toContain(`@{${name}`);
   }
+});
+
+test('a fan-out can be added without its target', () => {
+  const fanOut = { list: '@{a}', targetProjectId: 'p', mapping: { c: '$' }, matchOn: 'c', limit: 5 };
+  const body = { templateId: 'fan-out', header: 'Out', taskConfig: { taskType: 'fanOut', fanOut } } as const;
+  expect(withoutTarget(body)?.taskConfig?.fanOut).toEqual({ list: '@{a}', targetProjectId: '', mapping: {}, matchOn: '', limit: 5 });
+  expect(withoutTarget({ templateId: 'manual', header: 'Name' })).toBeUndefined();
 });

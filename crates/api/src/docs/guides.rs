@@ -38,6 +38,7 @@ guides! {
     user "costs": "estimates, prices, spending caps, and what was spent";
     user "lookups": "find and verify e-mail addresses, find companies and people";
     user "scraping": "what the web scraper reads of a page, and in which form";
+    user "fan-out": "lists in cells, such as people or pages, become rows of another project";
     user "webhooks-in": "rows from other services and from an event platform, and the log of what came in";
     user "webhooks-out": "be told of rows, cells and runs by signed webhooks";
     user "switching": "moving from Clay or Airtable: what comes over, and what is called what";

@@ -70,6 +70,14 @@ fn hide_values(column: &mut Map<String, Value>) {
             hide_in_url(url);
         }
     }
+    // What is written, and where to, is not for those who can see only this project.
+    let fan_out = column.get_mut("taskConfig").and_then(|task| task.get_mut("fanOut"));
+    if let Some(Value::Object(fan_out)) = fan_out {
+        for name in ["targetProjectId", "matchOn"] {
+            fan_out.insert(name.to_owned(), HIDDEN.into());
+        }
+        fan_out.insert("mapping".to_owned(), Value::Object(Map::new()));
+    }
     let scraper = column.get_mut("taskConfig").and_then(|task| task.get_mut("webScraper"));
     if let Some(url) = scraper.and_then(|scraper| scraper.get_mut("url")) {
         hide_in_url(url);
@@ -211,6 +219,19 @@ mod tests {
         ] {
             assert_eq!(hidden_url(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn targets_of_fan_outs_are_hidden() {
+        let column = json!({ "taskConfig": { "taskType": "fanOut", "fanOut": {
+            "list": "@{a}", "targetProjectId": "p", "mapping": { "c": "$" }, "matchOn": "c", "limit": 5,
+        }}});
+        let Value::Object(mut column) = column else { panic!("an object") };
+        hide_values(&mut column);
+        assert_eq!(
+            column["taskConfig"]["fanOut"],
+            json!({ "list": "@{a}", "targetProjectId": "***", "mapping": {}, "matchOn": "***", "limit": 5 })
+        );
     }
 
     #[test]

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use rowmill_model::column::{
-    AiConfig, ApiConfig, Dependency, FindCompany, FindPeople, LookupTask, RateLimit, ReferenceConfig, Retry,
-    TaskConfig, VerifyEmail, WaterfallEmail, WebScraper,
+    AiConfig, ApiConfig, Dependency, FanOut, FindCompany, FindPeople, LookupTask, RateLimit, ReferenceConfig,
+    Retry, TaskConfig, VerifyEmail, WaterfallEmail, WebScraper,
 };
 use rowmill_model::corrections::{ColumnField, Writable};
 use rowmill_model::{ColumnType, DataShape, Format};
@@ -67,6 +67,7 @@ impl JsonSchema for TaskShown {
             (LookupTask::VerifyEmail.word(), "VerificationTask"),
             (LookupTask::FindCompany.word(), "CompanyTask"),
             (LookupTask::FindPeople.word(), "PeopleTask"),
+            (FanOut::TASK, "FanOutTask"),
         ];
         variants(
             generator,
@@ -79,6 +80,7 @@ impl JsonSchema for TaskShown {
                     Some(LookupTask::VerifyEmail) => of::<VerifyEmail>(generator),
                     Some(LookupTask::FindCompany) => of::<FindCompany>(generator),
                     Some(LookupTask::FindPeople) => of::<FindPeople>(generator),
+                    None if task == FanOut::TASK => of::<FanOut>(generator),
                     None => of::<WebScraper>(generator),
                 };
                 let properties = properties([("taskType", only(task)), (task, config)].into_iter());
@@ -222,7 +224,7 @@ fn template_id() -> Schema {
         "description": "The id of a template. The ids of all API versions are accepted.",
         "x-document": { "enum": [
             "manual", "ai", "ai-text", "ai-json", "ai-research", "waterfall-email", "web-scraper", "verify-email",
-            "find-company", "find-people", "http-api", "reference"
+            "find-company", "find-people", "fan-out", "http-api", "reference"
         ] },
     })
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
-use rowmill_model::column::{LookupTask, TaskConfig};
+use rowmill_model::column::{FanOut, LookupTask, TaskConfig};
 use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnType, ProjectId, Provider, TeamId};
 use rowmill_store::{BusyProject, Result, Store};
@@ -171,6 +171,7 @@ fn provider_of(column: &Column) -> &'static str {
                 Some(LookupTask::FindCompany) => "company-finders",
                 Some(LookupTask::FindPeople) => "people-finders",
                 None if task == TaskConfig::WEB_SCRAPER => "web-scraper",
+                None if task == FanOut::TASK => "fan-out",
                 None => UNKNOWN,
             }
         }

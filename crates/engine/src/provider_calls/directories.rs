@@ -11,8 +11,7 @@ use rowmill_providers::{Failure, FailureKind};
 use serde::Serialize;
 
 use super::ProviderCalls;
-use super::fill::Fill;
-use super::in_order::{Answer, Asked, ProviderAccess, PutOff, Question, entries, key, required_access};
+use super::in_order::{Answer, Asked, ProviderAccess, PutOff, Question, asking, required_access};
 use crate::cell_runner::{CallOutcome, Cell};
 use crate::credentials::TeamCredentials;
 
@@ -30,16 +29,12 @@ impl ProviderCalls {
         cell: &Cell,
         credentials: &TeamCredentials,
     ) -> Result<CallOutcome, CallOutcome> {
-        let (lookup, entries) = entries(&cell.column)?;
-        let mut row = Fill::new(cell, None)?;
-        let [domain, name] = FindCompany::INPUT_KEYS
-            .map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
-        let query = CompanyQuery::new(&domain, &name).ok_or_else(no_company)?;
-        let inputs = [query.domain().unwrap_or_default(), query.name().unwrap_or_default()];
-        let key = key(cell, lookup.task, inputs, &entries, credentials);
+        let asking = asking(cell, FindCompany::INPUT_KEYS)?;
+        let [domain, name] = &asking.inputs;
+        let query = CompanyQuery::new(domain, name).ok_or_else(no_company)?;
         let question = LookUp { calls: self, cell, credentials, query };
-        let search = Box::pin(self.ask_in_order(&entries, &question));
-        Ok(self.reused(cell, key, true, search).await)
+        let parts = named(&question.query);
+        Ok(self.ask_providers(cell, credentials, &asking, parts, &question).await)
     }
 
     pub(super) async fn find_people(
@@ -47,23 +42,16 @@ impl ProviderCalls {
         cell: &Cell,
         credentials: &TeamCredentials,
     ) -> Result<CallOutcome, CallOutcome> {
-        let (lookup, entries) = entries(&cell.column)?;
+        let asking = asking(cell, FindPeople::INPUT_KEYS)?;
         let config = cell.column.task_config.as_ref().and_then(|task| task.find_people.as_ref());
         let limit = config.map_or(FindPeople::LIMIT_DEFAULT, |config| config.limit);
-        let mut row = Fill::new(cell, None)?;
-        let [domain, name, titles] = FindPeople::INPUT_KEYS
-            .map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
-        let company = CompanyQuery::new(&domain, &name).ok_or_else(no_company)?;
-        let query = PeopleQuery::new(company, &titles, usize::try_from(limit).unwrap_or(usize::MAX));
-        let company = &query.company;
-        let limit = limit.to_string();
-        let titles = query.titles.join(",");
-        let inputs =
-            [company.domain().unwrap_or_default(), company.name().unwrap_or_default(), &titles, &limit];
-        let key = key(cell, lookup.task, inputs, &entries, credentials);
+        let [domain, name, titles] = &asking.inputs;
+        let company = CompanyQuery::new(domain, name).ok_or_else(no_company)?;
+        let query = PeopleQuery::new(company, titles, usize::try_from(limit).unwrap_or(usize::MAX));
+        let more = [query.titles.join(","), limit.to_string()];
         let question = LookUp { calls: self, cell, credentials, query };
-        let search = Box::pin(self.ask_in_order(&entries, &question));
-        Ok(self.reused(cell, key, true, search).await)
+        let parts = named(&question.query.company).into_iter().chain(more.iter().map(String::as_str));
+        Ok(self.ask_providers(cell, credentials, &asking, parts, &question).await)
     }
 }
 
@@ -107,6 +95,11 @@ impl Question for LookUp<'_, PeopleQuery> {
     fn outcome(&self, entry: &WaterfallProvider, people: Vec<FoundPerson>, meta: Meta) -> CallOutcome {
         value(entry, &people, meta)
     }
+}
+
+/// What names a company.
+fn named(company: &CompanyQuery) -> [&str; 2] {
+    [company.domain().unwrap_or_default(), company.name().unwrap_or_default()]
 }
 
 fn reach(

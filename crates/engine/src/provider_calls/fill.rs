@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rowmill_model::path::Path;
-use rowmill_model::reference::{Piece, Reference, pieces};
+use rowmill_model::reference::{Piece, Reference, pieces, whole_reference};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, ErrorCode, Value};
 use rowmill_providers::Secret;
@@ -139,7 +139,8 @@ impl<'a> Fill<'a> {
         }
     }
 
-    fn value_json(&mut self, inner: &str) -> String {
+    /// What a reference reads as in JSON; `null` where there is nothing.
+    pub(super) fn value_json(&mut self, inner: &str) -> String {
         match Reference::read(inner) {
             Reference::Column { id, path } => {
                 self.raw(id, path).map_or_else(|| "null".to_owned(), Cow::into_owned)
@@ -166,15 +167,6 @@ impl<'a> Fill<'a> {
         };
         self.used.push(secret.clone());
         secret.expose().to_owned()
-    }
-}
-
-/// The inside of the reference that a text consists of.
-fn whole_reference(text: &str) -> Option<&str> {
-    let mut pieces = pieces(text);
-    match (pieces.next(), pieces.next()) {
-        (Some(Piece::Reference(inner)), None) => Some(inner),
-        _ => None,
     }
 }
 

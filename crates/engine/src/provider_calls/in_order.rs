@@ -9,6 +9,8 @@ use rowmill_providers::catalogue::Provider;
 use rowmill_providers::{Access, Failure, FailureKind};
 use serde_json::Value as Json;
 
+use super::call_span::in_span;
+use super::fill::Fill;
 use super::refusal::Refusal;
 use super::request_gate::RequestGate;
 use super::{ProviderCalls, column_limit, identity, invalid, millis_since, team_part};
@@ -60,8 +62,27 @@ pub(super) struct ProviderAccess {
     pub(super) access: Access,
 }
 
+/// What a cell asks: of whom, in order, and with which inputs.
+pub(super) struct Asking<'a, const INPUTS: usize> {
+    task: LookupTask,
+    entries: Vec<&'a WaterfallProvider>,
+    /// The inputs that were wanted, filled in; what is not mapped is empty.
+    pub(super) inputs: [String; INPUTS],
+}
+
+/// Reads a cell's task, and fills in these inputs of it.
+pub(super) fn asking<'a, const INPUTS: usize>(
+    cell: &'a Cell,
+    keys: [&str; INPUTS],
+) -> Result<Asking<'a, INPUTS>, CallOutcome> {
+    let (lookup, entries) = entries(&cell.column)?;
+    let mut row = Fill::new(cell, None)?;
+    let inputs = keys.map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
+    Ok(Asking { task: lookup.task, entries, inputs })
+}
+
 /// A column's task and its providers in order.
-pub(super) fn entries(column: &Column) -> Result<(Lookup<'_>, Vec<&WaterfallProvider>), CallOutcome> {
+fn entries(column: &Column) -> Result<(Lookup<'_>, Vec<&WaterfallProvider>), CallOutcome> {
     let lookup = lookup(column)
         .ok_or_else(|| invalid("The column has no providers. Add some in the column settings."))?;
     let entries = lookup.enabled();
@@ -76,7 +97,7 @@ pub(super) fn lookup(column: &Column) -> Option<Lookup<'_>> {
 }
 
 /// Names a question: who asks what of whom.
-pub(super) fn key<'a>(
+fn key<'a>(
     cell: &Cell,
     task: LookupTask,
     inputs: impl IntoIterator<Item = &'a str>,
@@ -94,12 +115,35 @@ pub(super) fn key<'a>(
 }
 
 impl ProviderCalls {
-    /// Asks one after another.
-    pub(super) async fn ask_in_order<Q: Question>(
+    /// Asks one after another, unless the answer is known. `parts` is all that the question says.
+    pub(super) async fn ask_providers<'p, Q: Question, const INPUTS: usize>(
         &self,
-        entries: &[&WaterfallProvider],
+        cell: &Cell,
+        credentials: &TeamCredentials,
+        asking: &Asking<'_, INPUTS>,
+        parts: impl IntoIterator<Item = &'p str>,
         question: &Q,
     ) -> CallOutcome {
+        let Asking { task, entries, inputs: _ } = asking;
+        let key = key(cell, *task, parts, entries, credentials);
+        let search = Box::pin(self.ask_in_order(entries, question));
+        self.reused(cell, key, true, search).await
+    }
+
+    /// Makes a call that needs no credential.
+    pub(super) async fn ask_nobody<T>(
+        &self,
+        provider: &'static str,
+        asked: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let started = self.now();
+        let outcome = in_span(provider, asked).await;
+        self.measure(provider, started, &outcome);
+        outcome
+    }
+
+    /// Asks one after another.
+    async fn ask_in_order<Q: Question>(&self, entries: &[&WaterfallProvider], question: &Q) -> CallOutcome {
         let started = self.now();
         let mut tried = Vec::new();
         let (mut kept, mut hint) = (None, None);

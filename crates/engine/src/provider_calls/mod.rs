@@ -21,6 +21,9 @@ mod crawl;
 mod credential_calls;
 mod dialects;
 mod directories;
+mod fan_out;
+#[cfg(test)]
+mod fan_out_tests;
 mod fill;
 mod in_order;
 mod kept_answers;
@@ -50,7 +53,7 @@ use jiff::Timestamp;
 use rowmill_clock::Clock;
 use rowmill_fairness::FairSemaphore;
 use rowmill_model::cell::Meta;
-use rowmill_model::column::TaskConfig;
+use rowmill_model::column::{FanOut, TaskConfig};
 use rowmill_model::{CellError, Column, ColumnType, ErrorCode, LookupTask, Project, Spent, TeamId};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
@@ -65,6 +68,7 @@ use crate::cell_runner::{BatchCalls, CallFailure, CallOutcome, Capacity, Cell, C
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::limit_counts::LimitCounts;
+use crate::row_writer::RowWriter;
 use crate::single_flight::{Origin, SingleFlight};
 use attachment_room::attachment_room;
 pub use call_forecast::CallForecast;
@@ -91,6 +95,7 @@ pub struct ProviderCalls {
     research_state: ResearchState,
     /// Room for files that are held in memory.
     attaching: Arc<FairSemaphore>,
+    row_writer: Option<Arc<dyn RowWriter>>,
     config: ProviderCallsConfig,
 }
 
@@ -141,7 +146,10 @@ impl CellRunner for ProviderCalls {
             ColumnType::Ai => self.ai_limits(column, &credentials),
             ColumnType::Api => self.api_limits(project.team, column),
             ColumnType::Task => match self.lookup_limits(column, &credentials) {
-                Ok(limits) => [limits, Self::crawl_limits(project.team, column)].concat(),
+                Ok(limits) => {
+                    let team = project.team;
+                    [limits, Self::crawl_limits(team, column), Self::fan_out_limits(team, column)].concat()
+                }
                 Err(closed) => return closed,
             },
             ColumnType::Manual | ColumnType::Reference => Vec::new(),
@@ -206,6 +214,7 @@ impl ProviderCalls {
             dialects: Dialects::default(),
             research_state: ResearchState::new(config.cache_entries_max, config.cache_bytes_max / 4),
             attaching: attachment_room(),
+            row_writer: None,
             config,
         }
     }
@@ -215,6 +224,13 @@ impl ProviderCalls {
     pub fn with_store(mut self, store: &Arc<dyn Store>) -> Self {
         self.kept_answers.store = Some(Arc::clone(store));
         self.research_state.store = Some(Arc::clone(store));
+        self
+    }
+
+    /// Writes the rows of fan-out columns.
+    #[must_use]
+    pub fn with_row_writer(mut self, row_writer: Arc<dyn RowWriter>) -> Self {
+        self.row_writer = Some(row_writer);
         self
     }
 
@@ -234,6 +250,7 @@ impl ProviderCalls {
             // Boxed, so that a plain request does not carry around what only these need.
             (ColumnType::Ai, _) => Box::pin(self.ask_model(cell, credentials)).await,
             (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => Box::pin(self.read_page(cell)).await,
+            (ColumnType::Task, Some(FanOut::TASK)) => Box::pin(self.fan_out(cell)).await,
             (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
                 Err(invalid("The column's task is unknown to this server."))
             }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use super::conversation::ADAPTATIONS_MAX;
 use super::fill::Fill;
 use super::prompt::Prompt;
-use super::{ProviderCalls, api, attachments, in_order, scrape};
+use super::{ProviderCalls, api, attachments, fan_out, in_order, scrape};
 use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
 use crate::time_left::time_left;
@@ -191,6 +191,9 @@ fn task(cell: &Cell) -> Result<Json, CallOutcome> {
     let mut fill = Fill::new(cell, None)?;
     if let Some(config) = scrape::scraper(cell.column.task_config.as_ref()) {
         return Ok(json!({ "url": fill.address(&config.url) }));
+    }
+    if let Some(config) = fan_out::fan_out(&cell.column) {
+        return fan_out::resolved(cell, config);
     }
     let Some(lookup) = in_order::lookup(&cell.column) else { return Ok(Json::Null) };
     let texts = lookup.task.input_keys().iter().map(|key| {

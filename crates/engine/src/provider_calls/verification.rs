@@ -10,8 +10,7 @@ use rowmill_providers::{Failure, FailureKind};
 use serde_json::json;
 
 use super::ProviderCalls;
-use super::fill::Fill;
-use super::in_order::{Answer, Asked, PutOff, Question, entries, key, required_access};
+use super::in_order::{Answer, Asked, PutOff, Question, asking, required_access};
 use crate::cell_runner::{CallOutcome, Cell};
 use crate::credentials::TeamCredentials;
 
@@ -34,21 +33,18 @@ impl ProviderCalls {
         cell: &Cell,
         credentials: &TeamCredentials,
     ) -> Result<CallOutcome, CallOutcome> {
-        let (lookup, entries) = entries(&cell.column)?;
-        let mut row = Fill::new(cell, None)?;
-        let [text] = VerifyEmail::INPUT_KEYS
-            .map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
+        let asking = asking(cell, VerifyEmail::INPUT_KEYS)?;
+        let [text] = &asking.inputs;
         if text.trim().is_empty() {
             let message = "There is no e-mail address to verify.".to_owned();
             return Err(CallOutcome::Skipped(CellError { code: ErrorCode::MissingInput, message }));
         }
         // What is no address is sent to nobody, for nobody can know more of it.
-        let Some(address) = Address::parse(&text) else { return Ok(misspelt(&text)) };
-        let key = key(cell, lookup.task, [address.email()], &entries, credentials);
+        let Some(address) = Address::parse(text) else { return Ok(misspelt(text)) };
         let checks = Mutex::default();
         let question = Mailbox { calls: self, cell, credentials, address, checks };
-        let search = Box::pin(self.ask_in_order(&entries, &question));
-        Ok(self.reused(cell, key, true, search).await)
+        let parts = [question.address.email()];
+        Ok(self.ask_providers(cell, credentials, &asking, parts, &question).await)
     }
 }
 
@@ -86,10 +82,7 @@ impl Mailbox<'_> {
     async fn check_domain(&self) -> Result<Verification, Failure> {
         let Self { calls, cell, address, .. } = self;
         let gate = calls.request_gate(cell, None);
-        let started = calls.now();
-        let found = calls.verifiers.check_domain(address, &gate).await;
-        calls.measure(provider::DOMAIN_CHECK.id, started, &found);
-        found
+        calls.ask_nobody(provider::DOMAIN_CHECK.id, calls.verifiers.check_domain(address, &gate)).await
     }
 
     async fn ask_verifier(

@@ -10,9 +10,7 @@ use rowmill_providers::{Failure, FailureKind};
 use serde_json::Value as Json;
 
 use super::ProviderCalls;
-use super::call_span::in_span;
-use super::fill::Fill;
-use super::in_order::{Answer, Asked, PutOff, Question, entries, key, required_access};
+use super::in_order::{Answer, Asked, PutOff, Question, asking, required_access};
 use crate::cell_runner::{CallOutcome, Cell};
 use crate::credentials::TeamCredentials;
 
@@ -30,21 +28,18 @@ impl ProviderCalls {
         cell: &Cell,
         credentials: &TeamCredentials,
     ) -> Result<CallOutcome, CallOutcome> {
-        let (lookup, entries) = entries(&cell.column)?;
-        let mut row = Fill::new(cell, None)?;
-        let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
-            .map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
-        let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
+        let asking = asking(cell, WaterfallEmail::INPUT_KEYS)?;
+        let [first, last, full, domain] = &asking.inputs;
+        let person = Person::new(first, last, full, domain).ok_or_else(|| {
             let message =
                 "Finding an address needs a domain and a name: the full name, or first and last name."
                     .to_owned();
             CallOutcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
         })?;
-        let inputs = [person.first(), person.last(), person.full(), person.domain()];
-        let key = key(cell, lookup.task, inputs, &entries, credentials);
         let question = Address { calls: self, cell, credentials, person };
-        let search = Box::pin(self.ask_in_order(&entries, &question));
-        Ok(self.reused(cell, key, true, search).await)
+        let Address { person, .. } = &question;
+        let parts = [person.first(), person.last(), person.full(), person.domain()];
+        Ok(self.ask_providers(cell, credentials, &asking, parts, &question).await)
     }
 }
 
@@ -84,10 +79,8 @@ impl Address<'_> {
     async fn guess(&self) -> Result<Search, Failure> {
         let Self { calls, cell, credentials: _, person } = self;
         let gate = calls.request_gate(cell, None);
-        let started = calls.now();
-        let found = in_span(template::Finder::PATTERN, calls.finders.find_by_pattern(person, &gate)).await;
-        calls.measure(template::Finder::PATTERN, started, &found);
-        found.map(Search::from)
+        let find = calls.finders.find_by_pattern(person, &gate);
+        calls.ask_nobody(template::Finder::PATTERN, find).await.map(Search::from)
     }
 }
 

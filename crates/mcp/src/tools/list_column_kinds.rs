@@ -79,6 +79,10 @@ fn example(template: &Template) -> Value {
         "find-people" => json!({
             "inputMapping": { "domain": "@{Website}", "job_title": "Head of Sales, CEO" }, "limit": 5,
         }),
+        "fan-out" => json!({
+            "list": "@{People}", "targetProjectId": "the id of another table",
+            "mapping": { "Email": "$.email", "Name": "$.name", "Company": "@{Company}" }, "matchOn": "Email",
+        }),
         "http-api" => json!({
             "method": "GET", "url": "https://api.example.com/v1/@{Domain}",
             "headers": { "Authorization": "Bearer @{secret.API_KEY}" }, "responsePath": "data.name",

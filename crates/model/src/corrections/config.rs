@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::fan_out;
 use super::fixes::{Fixes, quoted};
 use crate::answer_schema::AnswerSchema;
 use crate::column::{Column, ColumnType, DataShape, LookupTask, Retry, WaterfallEmail, WaterfallProvider};
@@ -12,7 +13,7 @@ use crate::path::Path;
 use crate::template::{Catalogue, Template};
 
 /// Configuration that only some templates have.
-const OWNED: [&[&str]; 11] = [
+const OWNED: [&[&str]; 12] = [
     &["aiConfig"],
     OUTPUT_SCHEMA,
     &["aiConfig", "research"],
@@ -22,6 +23,7 @@ const OWNED: [&[&str]; 11] = [
     &["taskConfig", "verifyEmail"],
     &["taskConfig", "findCompany"],
     &["taskConfig", "findPeople"],
+    &["taskConfig", "fanOut"],
     &["apiConfig"],
     &["referenceConfig"],
 ];
@@ -128,6 +130,10 @@ pub(super) fn correct(
     if let Some(WaterfallEmail { waterfall_type, .. }) = &mut task.waterfall_email {
         set_word("waterfallEmail.waterfallType", waterfall_type, WaterfallEmail::TYPE, fixes);
     }
+    if let Some(fan_out) = &mut task.fan_out {
+        // Whoever merges a change cannot leave a key out.
+        fan_out.mapping.retain(|_, text| !text.trim().is_empty());
+    }
     for (task, providers, input_mapping) in task.lookups_mut() {
         let place = format!("taskConfig.{}", task.word());
         input_mapping.retain(|key, _| {
@@ -184,6 +190,7 @@ pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence
         check_length("apiConfig.url", &api.url, URL_CHARS_MAX);
     }
     check_processing(column, offences);
+    fan_out::check(column, stored, offences);
     if column.ai_config.as_ref().is_some_and(|ai| ai.attachments.len() > ATTACHMENTS_MAX) {
         let message = format!("must have at most {ATTACHMENTS_MAX} entries");
         offences.push(Offence::new("aiConfig.attachments", message));

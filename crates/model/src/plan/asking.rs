@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::{
-    AiConfig, Column, ColumnType, FindPeople, Lookup, LookupTask, TaskConfig, WaterfallEmail,
+    AiConfig, Column, ColumnType, FanOut, FindPeople, Lookup, LookupTask, TaskConfig, WaterfallEmail,
 };
 use crate::table::Table;
 use crate::value::canonical;
@@ -83,6 +83,9 @@ fn task(config: &TaskConfig) -> Json {
     if let Some(lookup) = config.lookup().filter(|lookup| lookup.task != LookupTask::WaterfallEmail) {
         let limit = config.find_people.as_ref().map(|FindPeople { limit, .. }| *limit);
         parts.push(json(&(entries(&lookup), lookup.input_mapping, limit)));
+    }
+    if let Some(FanOut { list, target_project_id, mapping, match_on, limit: _ }) = config.fan_out() {
+        parts.push(json(&(list, target_project_id, mapping, match_on)));
     }
     parts.into()
 }

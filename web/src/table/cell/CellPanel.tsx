@@ -15,6 +15,7 @@ import type { Table } from '../state/useTable';
 import { CellHistory } from './CellHistory';
 import { type Step, STEPS, stepFrom } from './cellSteps';
 import { CellValue } from './CellValue';
+import { FanOutNote } from './FanOutNote';
 import { ReferenceNote } from './ReferenceNote';
 
 interface Props {
@@ -89,6 +90,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onSelect, onClose }:
         />
         {isRun && <State cell={cell} />}
         {column.type === 'reference' && <ReferenceNote column={column} row={row} onConfigure={() => onOpen({ kind: 'column', columnId })} />}
+        {cell.status === 'completed' && <FanOutNote column={column} />}
         <CellValue key={`${rowId} ${columnId}`} table={table} column={column} rowId={rowId} cell={cell} onSaved={reread} />
         {isRun && <CellHistory cell={cell} />}
       </Stack>

@@ -11,6 +11,7 @@ const HELP: Partial<Record<TemplateId, [text: string, guide: string]>> = {
   'verify-email': ['Says whether an e-mail address takes mail. Verifiers are asked in order until one knows.', 'lookups'],
   'find-company': ['Finds name, industry, size and more of a company by its website.', 'lookups'],
   'find-people': ['Finds people who work at a company, as a list.', 'lookups'],
+  'fan-out': ['Turns each item of a list, such as people or pages, into a row of another table.', 'fan-out'],
   'http-api': ['Sends a request for each row and keeps the answer. A path picks a part of it.', 'first-table'],
   reference: ['Shows a part of another column. It costs nothing and needs no run.', 'first-table'],
 };

@@ -31,7 +31,7 @@ export function GalleryPanel({ projectId, children, onChoose, onClose }: Props) 
             onClick={() => onChoose(template.id as TemplateId, template.label)}
           >
             <span className={classes.templateIcon} aria-hidden>
-              <Icon name={columnIcon({ ...template, id: '' })} size={20} />
+              <Icon name={columnIcon({ ...template, id: '', ...(template.id === 'fan-out' && { taskConfig: { taskType: 'fanOut' } }) })} size={20} />
             </span>
             <span>
               <Text component="span" display="block" fw={620} size="sm">

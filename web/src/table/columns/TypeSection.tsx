@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import { AboutInput } from './AboutInput';
 import { AiSection } from './AiSection';
+import { FanOutSection } from './FanOutSection';
 import { HttpSection } from './HttpSection';
 import { ReferenceSection } from './ReferenceSection';
 import { ScraperSection } from './ScraperSection';
@@ -21,6 +22,8 @@ export function TypeSection(props: SectionProps) {
       return <WaterfallSection {...props} />;
     case 'web-scraper':
       return <ScraperSection {...props} />;
+    case 'fan-out':
+      return <FanOutSection {...props} />;
     case 'http-api':
       return <HttpSection {...props} />;
     case 'reference':

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/schema';
-import type { Column, ColumnCreate, FilterNode, Format, Json, Provider, WaterfallProvider } from '../../api/types';
+import type { Column, ColumnCreate, FanOut, FilterNode, Format, Json, Provider, WaterfallProvider } from '../../api/types';
 import { guessColumns } from '../model/guessColumns';
 import { lookupKind, mappingPath, missingInputs, providersPath } from '../model/lookups';
 import { templateOf, type TemplateId } from '../model/templates';
@@ -18,6 +18,7 @@ export interface ColumnDraft {
   /** Of a column that asks providers in order. `limit` is the number of people to find. */
   waterfall?: { providers: WaterfallProvider[]; inputMapping: Record<string, string>; limit?: number };
   scraper?: Schemas['WebScraper'];
+  fanOut?: FanOut;
   apiConfig?: Schemas['ApiConfig'];
   referenceConfig?: Schemas['ReferenceConfig'];
   runCondition: FilterNode[];
@@ -53,6 +54,8 @@ export function newDraft(templateId: TemplateId, header: string, providers: read
         ...draft,
         scraper: { url: '', formats: ['markdown'], onlyMainContent: true, respectRobots: true, timeoutSeconds: 30 },
       };
+    case 'fan-out':
+      return { ...draft, fanOut: { list: '', targetProjectId: '', mapping: {}, matchOn: '', limit: 1_000 } };
     case 'http-api':
       return {
         ...draft,
@@ -96,6 +99,7 @@ export function draftOf(column: Column): ColumnDraft {
       },
     }),
     ...(taskConfig?.webScraper && { scraper: taskConfig.webScraper }),
+    ...(taskConfig?.fanOut && { fanOut: taskConfig.fanOut }),
     ...(column.apiConfig && { apiConfig: column.apiConfig }),
     ...(column.referenceConfig && { referenceConfig: column.referenceConfig }),
     runCondition: column.runCondition as FilterNode[],
@@ -118,7 +122,7 @@ export function changedSince(sent: DraftPart, now: DraftPart): DraftPart {
 
 /** The draft as a request body, for creating, changing and trying a column. */
 export function toBody(draft: ColumnDraft): ColumnCreate {
-  const { templateId, header, waterfall, scraper } = draft;
+  const { templateId, header, waterfall, scraper, fanOut } = draft;
   const isRun = templateId !== 'manual' && templateId !== 'reference';
   return {
     templateId,
@@ -128,6 +132,7 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
     ...(draft.aiConfig && { aiConfig: draft.aiConfig }),
     ...(waterfall && { taskConfig: taskOf(templateId, waterfall) }),
     ...(scraper && { taskConfig: { taskType: 'webScraper', webScraper: scraper } }),
+    ...(fanOut && { taskConfig: { taskType: 'fanOut', fanOut } }),
     ...(draft.apiConfig && { apiConfig: draft.apiConfig }),
     ...(draft.referenceConfig && { referenceConfig: draft.referenceConfig }),
     ...(isRun && {
@@ -164,7 +169,7 @@ function emptyMapping(templateId: TemplateId): Record<string, string> {
 
 /** Required fields that are empty, with the message to show at each. */
 export function missingFields(draft: ColumnDraft): Record<string, string> {
-  const { aiConfig, apiConfig, referenceConfig, scraper, waterfall } = draft;
+  const { aiConfig, apiConfig, fanOut, referenceConfig, scraper, waterfall } = draft;
   const { task } = lookupKind(draft.templateId);
   const inputs = Object.entries(waterfall ? missingInputs(task, waterfall.inputMapping) : {});
   const lacks: [string, boolean, string][] = [
@@ -174,6 +179,10 @@ export function missingFields(draft: ColumnDraft): Record<string, string> {
     ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Enter the URL of a page.'],
     ...inputs.map(([key, message]): [string, boolean, string] => [`${mappingPath(task)}.${key}`, true, message]),
     [providersPath(task), waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Turn on at least one provider.'],
+    ['taskConfig.fanOut.list', fanOut?.list === '', 'Choose a column with a list.'],
+    ['taskConfig.fanOut.targetProjectId', fanOut?.targetProjectId === '', 'Choose the project that gets the rows.'],
+    ['taskConfig.fanOut.mapping', fanOut !== undefined && Object.values(fanOut.mapping).every((text) => !text.trim()), 'Fill at least one column.'],
+    ['taskConfig.fanOut.matchOn', fanOut?.matchOn === '', 'Choose the column by which rows are found again.'],
     ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose a source column.'],
     ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Enter a path, or $ for the whole value.'],
   ];

@@ -20,7 +20,9 @@ export function summarize(whole: Record<string, Json>): Summary {
   const value = unwrapped(whole);
   const fields = Object.entries(value).filter(([, part]) => !isBlank(part));
   if (fields.length === 0) return { title: '', details: Object.keys(value).length === 0 ? 'No fields' : 'All fields are empty' };
-  const titleKey = titleKeyOf(value);
+  // Numbers alone are counts or measures: none of them is a name for the others.
+  const isAllNumbers = fields.length > 1 && fields.every(([, part]) => typeof part === 'number');
+  const titleKey = isAllNumbers ? undefined : titleKeyOf(value);
   const title = titleKey === undefined ? '' : leaf(value[titleKey] ?? null, LETTERS_MAX);
   const details = fields
     .filter(([key]) => key !== titleKey)

@@ -1,6 +1,6 @@
 import type { Column } from '../../api/types';
 
-export type TemplateId = 'manual' | 'ai-text' | 'ai-json' | 'ai-research' | 'waterfall-email' | 'web-scraper' | 'verify-email' | 'find-company' | 'find-people' | 'http-api' | 'reference';
+export type TemplateId = 'manual' | 'ai-text' | 'ai-json' | 'ai-research' | 'waterfall-email' | 'web-scraper' | 'verify-email' | 'find-company' | 'find-people' | 'fan-out' | 'http-api' | 'reference';
 
 /** The template a column was made from. */
 export function templateOf(column: Pick<Column, 'type' | 'dataShape' | 'aiConfig' | 'taskConfig'>): TemplateId {
@@ -25,4 +25,5 @@ const TASKS: Record<string, TemplateId> = {
   verifyEmail: 'verify-email',
   findCompany: 'find-company',
   findPeople: 'find-people',
+  fanOut: 'fan-out',
 };

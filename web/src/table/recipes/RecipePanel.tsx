@@ -123,6 +123,7 @@ const TYPES: Record<TemplateId, 'manual' | 'ai' | 'task' | 'api' | 'reference'> 
   'verify-email': 'task',
   'find-company': 'task',
   'find-people': 'task',
+  'fan-out': 'task',
   'http-api': 'api',
   reference: 'reference',
 };
@@ -131,7 +132,7 @@ function typeOf(column: RecipeColumn | undefined) {
   return (column && TYPES[column.templateId]) ?? 'manual';
 }
 
-const SHAPES: Partial<Record<TemplateId, Column['dataShape']>> = { 'ai-json': 'json', 'waterfall-email': 'waterfall', 'web-scraper': 'vendor-scrape-result', 'verify-email': 'json', 'find-company': 'json', 'find-people': 'json' };
+const SHAPES: Partial<Record<TemplateId, Column['dataShape']>> = { 'ai-json': 'json', 'waterfall-email': 'waterfall', 'web-scraper': 'vendor-scrape-result', 'verify-email': 'json', 'find-company': 'json', 'find-people': 'json', 'fan-out': 'json' };
 
 function ColumnPreview({ column }: { column: RecipeColumn }) {
   const shape = SHAPES[column.templateId] ?? 'text';

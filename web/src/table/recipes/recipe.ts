@@ -36,6 +36,13 @@ export function columnBody(column: RecipeColumn, ids: NamedColumns): ColumnCreat
   return { ...body, referenceConfig: { ...body.referenceConfig, columnId: source.replace(/^@\{(.*)\}$/, '$1') } };
 }
 
+/** A fan-out column without the table that it writes to; undefined for any other column. */
+export function withoutTarget(body: ColumnCreate): ColumnCreate | undefined {
+  const { taskConfig } = body;
+  if (!taskConfig?.fanOut?.targetProjectId) return undefined;
+  return { ...body, taskConfig: { ...taskConfig, fanOut: { ...taskConfig.fanOut, targetProjectId: '', mapping: {}, matchOn: '' } } };
+}
+
 /** The columns that fill themselves as a recipe, to be used in other tables. What they refer to becomes its inputs. */
 export function recipeOf(name: string, columns: readonly Column[]): Recipe {
   const filled = columns.filter((column) => isProcessed(column) || column.type === 'reference');

@@ -1,11 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
+import { ApiError } from '../../api/error';
 import { projectQuery, providersQuery } from '../../api/queries';
 import type { ColumnCreate, Provider } from '../../api/types';
 import { tickFirstStep } from '../../ui/firstSteps';
+import { notify } from '../../ui/notify';
 import { newDraft, toBody } from '../columns/draft';
 import type { NamedColumns, Recipe } from '../model/recipe';
-import { columnBody } from './recipe';
+import { columnBody, withoutTarget } from './recipe';
 
 /** Adds the columns of a recipe, all or none. */
 export function useAddRecipe(projectId: string, recipe: Recipe) {
@@ -18,7 +20,7 @@ export function useAddRecipe(projectId: string, recipe: Recipe) {
       try {
         for (const column of recipe.columns) {
           const body = withProviders(columnBody(column, ids), providers.data ?? []);
-          const answer = await data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
+          const answer = await addColumn(projectId, body);
           ids[column.header] = answer.column.id;
           made.push(answer.column.id);
         }
@@ -33,6 +35,18 @@ export function useAddRecipe(projectId: string, recipe: Recipe) {
       tickFirstStep('column');
       return made;
     },
+  });
+}
+
+/** Adds a column. One that would write to a table that is not there, or not from here, is added without it. */
+async function addColumn(projectId: string, body: ColumnCreate) {
+  const add = (column: ColumnCreate) => data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body: column }));
+  const bare = withoutTarget(body);
+  if (!bare) return add(body);
+  return add(body).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    notify(`“${body.header}” cannot write to the table that the recipe names. Choose one in the column’s settings.`);
+    return add(bare);
   });
 }
 

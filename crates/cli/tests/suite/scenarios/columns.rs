@@ -48,6 +48,7 @@ fn seven_templates_are_listed(api: &Api) {
             "verify-email task json",
             "find-company task json",
             "find-people task json",
+            "fan-out task json",
             "http-api api json",
             "reference reference json",
         ]
@@ -275,6 +276,7 @@ fn the_whole_column_as_it_was_read_may_be_sent_back(api: &Api) {
         "verify-email",
         "find-company",
         "find-people",
+        "fan-out",
         "http-api",
         "reference",
     ] {

@@ -35,6 +35,7 @@ mod estimates;
 mod events;
 mod exhaustion;
 mod failover;
+mod fan_out;
 mod files;
 mod first_start;
 mod heads;
@@ -109,6 +110,7 @@ const ALL: &[&[Scenario]] = &[
     nodes::NODES,
     shared_rates::NODES,
     crawling::NODES,
+    fan_out::NODES,
     runs::NODES,
     import_jobs::NODES,
     stale::NODES,
@@ -145,6 +147,7 @@ const ALL: &[&[Scenario]] = &[
     scraping::OWN,
     rendering::OWN,
     crawling::OWN,
+    fan_out::OWN,
     writers::EMBEDDED,
     writers::OWN,
     processing::OWN,

@@ -33,6 +33,33 @@ fn a_text_over_its_limit_is_refused_after_its_headers_became_ids() {
 }
 
 #[test]
+fn a_fan_out_says_what_is_wrong_with_its_list_and_mapping() {
+    let table = table();
+    let refused = |config: Value, field: &str| {
+        let body = json!({"taskConfig": {"fanOut": config}});
+        let path = format!("taskConfig.fanOut.{field}");
+        check_refused(patch_in(&table, "col_fan-out", &body), &[&path], &json!(field));
+    };
+    refused(json!({"list": "all"}), "list");
+    refused(json!({"list": "@{Manual} and @{Ai-text}"}), "list");
+    refused(json!({"mapping": {"Email": "$."}}), "mapping.Email");
+    refused(json!({"mapping": {"Email": "x".repeat(10_001)}}), "mapping.Email");
+    refused(json!({"limit": 0}), "limit");
+    let many: serde_json::Map<_, _> = (0..101).map(|n| (format!("c{n}"), json!("$"))).collect();
+    refused(json!({"mapping": many}), "mapping");
+    let right = json!({"list": "@{Find-people}", "mapping": {"a": "$.email", "b": "@{Manual}", "c": ""}});
+    let stored = json!({"list": "@{col_find-people}", "mapping": {"a": "$.email", "b": "@{col_manual}"}});
+    let corrected = patched(&table, "col_fan-out", &json!({"taskConfig": {"fanOut": right}}));
+    let shown = wire(&corrected.table, "col_fan-out");
+    for field in ["list", "mapping"] {
+        assert_eq!(shown["taskConfig"]["fanOut"][field], stored[field]);
+    }
+    let depended: Vec<&Value> =
+        shown["dependencies"].as_array().unwrap().iter().map(|dependency| &dependency["columnId"]).collect();
+    assert_eq!(depended, ["col_find-people", "col_manual"]);
+}
+
+#[test]
 fn the_limits_of_texts_are_those_of_the_schema() {
     fn check<T: schemars::JsonSchema>(field: &str, chars_max: usize) {
         let schema = schemars::schema_for!(T);
