@@ -62,6 +62,7 @@ export const theme = createTheme({
   primaryShade: { light: 7, dark: 7 },
   defaultRadius: 'md',
   cursorType: 'pointer',
+  respectReducedMotion: true,
   fontFamily: TYPEFACE,
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '650' },
@@ -69,9 +70,11 @@ export const theme = createTheme({
     Alert: { styles: { label: { color: 'var(--mantine-color-text)' } } },
     Button: { defaultProps: { fw: 550 } },
     Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } },
+    Table: { defaultProps: { borderColor: 'var(--line)' } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: true } },
     Modal: {
-      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 } },
+      // On a small screen a long form needs the room.
+      defaultProps: { centered: true, yOffset: 16, overlayProps: { backgroundOpacity: 0.35 } },
       styles: { title: { fontWeight: 620, fontSize: '1.05rem' } },
     },
     Notification: {

@@ -61,7 +61,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
           <Checkbox.Group label="Events" value={events} error={errors.events} onChange={setEvents}>
             <Stack gap={6} mt={6}>
               {WEBHOOK_EVENTS.map(({ type, label }) => (
-                <Checkbox key={type} value={type} label={`${label} (${type})`} />
+                <Checkbox key={type} value={type} label={<EventLabel label={label} type={type} />} />
               ))}
             </Stack>
           </Checkbox.Group>
@@ -75,5 +75,16 @@ export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+function EventLabel({ label, type }: { label: string; type: WebhookEventType }) {
+  return (
+    <>
+      {label}{' '}
+      <Text component="span" size="xs" c="dimmed" ff="monospace">
+        {type}
+      </Text>
+    </>
   );
 }

@@ -26,7 +26,8 @@ export function WebhookScope({ projectIds, columnIds, error, onChange }: Props) 
     <>
       <MultiSelect
         label="Tables"
-        description="Leave empty for all tables, also those made later."
+        description="Empty: all, including new ones."
+        placeholder={projectIds.length === 0 ? 'All tables' : undefined}
         data={(projects.data ?? []).map(({ id, title }) => ({ value: id, label: title }))}
         value={projectIds}
         searchable

@@ -20,7 +20,7 @@ export function PreviewTable({ heads, rows, columnWidth, shown, isLeftOut }: Pro
         <Table.Thead>
           <Table.Tr>
             {heads.map((head, place) => (
-              <Table.Th key={place} miw={columnWidth}>
+              <Table.Th key={place} miw={columnWidth} style={{ verticalAlign: 'top' }}>
                 {head}
               </Table.Th>
             ))}

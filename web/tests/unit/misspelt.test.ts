@@ -15,7 +15,7 @@ describe('fields that name no column', () => {
 
 describe('a run in the list', () => {
   it('says who started it', () => {
-    expect(startedByText({ startedBy: { type: 'key', name: 'Nightly' } })).toBe('Nightly');
+    expect(startedByText({ startedBy: { type: 'key', name: 'Nightly' } })).toBe('Key “Nightly”');
     expect(startedByText({ startedBy: { type: 'key' } })).toBe('API key');
     expect(startedByText({ startedBy: { type: 'session', name: 'Ada' } })).toBe('Ada (browser)');
     expect(startedByText({ startedBy: { type: 'autoplay' } })).toBe('Autoplay');

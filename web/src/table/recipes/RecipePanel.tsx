@@ -153,10 +153,11 @@ function ColumnPreview({ column }: { column: RecipeColumn }) {
 
 /** What a column of a recipe does, for people. References show as the names they have in the recipe. */
 function inWords({ templateId, aiConfig, apiConfig, referenceConfig, taskConfig }: RecipeColumn): string {
-  const names = (text: string | undefined) => (text ?? '').replace(/@\{([^{}]+)\}/g, '“$1”');
+  // Blank lines would take the room of the few lines that are shown.
+  const names = (text: string | undefined) => (text ?? '').replace(/@\{([^{}]+)\}/g, '“$1”').replace(/\n{2,}/g, '\n');
   if (aiConfig) return names(aiConfig.prompt);
   if (apiConfig) return `${apiConfig.method ?? 'GET'} ${names(apiConfig.url)}`;
-  if (referenceConfig) return `${referenceConfig.path} of ${names(referenceConfig.columnId)}`;
+  if (referenceConfig) return `Takes “${referenceConfig.path}” from ${names(referenceConfig.columnId)}`;
   const scraper = (taskConfig as { webScraper?: { url?: string } } | undefined)?.webScraper;
   if (scraper) return `Reads ${names(scraper.url)}`;
   return templateId === 'waterfall-email' ? 'Asks your finders one after the other' : '';

@@ -63,7 +63,8 @@ export default function RunDialog({ table, question }: Props) {
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
+          {/* On a phone there is the cross, and room for two buttons. */}
+          <Button variant="default" onClick={close} visibleFrom="xs">
             Cancel
           </Button>
           {found && <OtherButton rehearsed={found} isDisabled={isStale} onRun={(body) => void answer(body)} />}

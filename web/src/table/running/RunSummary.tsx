@@ -31,7 +31,7 @@ export function RunSummary({ table, runId, onBack, onClose }: Props) {
           <div>
             <Text fw={600}>{statusText(run.data)}</Text>
             <Text size="sm" c="dimmed" title={new Date(run.data.startedAt).toLocaleString()}>
-              {['Started', timeAgo(run.data.startedAt), startedByText(run.data) && `by ${startedByText(run.data)}`].filter(Boolean).join(' ')}
+              {[`Started ${timeAgo(run.data.startedAt)}`, startedByText(run.data)].filter(Boolean).join(' · ')}
             </Text>
           </div>
           <Outcome run={run.data} />
@@ -148,7 +148,7 @@ function Comparison({ run }: { run: Run }) {
       <Title order={3} size="h5">
         {estimate ? 'Estimate and result' : 'Result'}
       </Title>
-      <Grid fz="sm" verticalSpacing={6} className={classes.numbers}>
+      <Grid fz="sm" verticalSpacing={6} className={classes.flush}>
         {estimate && (
           <Grid.Thead>
             <Grid.Tr>

@@ -1,4 +1,5 @@
 import { Table, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { Estimate } from '../../api/types';
 import { formatDollars, formatNumber, pluralize } from '../../ui/format';
 import { basisText, batchText, costFigure, type Figure, notRunText, timeFigure } from './estimate';
@@ -20,10 +21,21 @@ export function RunFigures({ measured, isStale }: { measured: MeasuredRun; isSta
       </dl>
       {estimate && columns > 1 && <ByColumn estimate={estimate} />}
       {estimate?.batch && <Text size="sm">{batchText(estimate)}</Text>}
-      <Text size="sm" c="dimmed">
-        {estimate && cells > 0 && basisText(estimate)} {leftOut && `Not run: ${leftOut}.`} {cells > 0 && 'Cells without their input are skipped.'}
-      </Text>
+      <div>
+        {estimate && cells > 0 && <Note>{basisText(estimate)}</Note>}
+        <Note>
+          {leftOut && `Not run: ${leftOut}.`} {cells > 0 && 'Cells without their input are skipped.'}
+        </Note>
+      </div>
     </>
+  );
+}
+
+function Note({ children }: { children: ReactNode }) {
+  return (
+    <Text size="sm" c="dimmed">
+      {children}
+    </Text>
   );
 }
 

@@ -1,14 +1,14 @@
 import type { Run } from '../../api/types';
 import { formatDuration } from '../../ui/format';
 
-/** Who started a run: `Nightly job`, `Ada's laptop (browser)`, `Autoplay`. */
+/** Who started a run: `Key “Nightly job”`, `Ada's laptop (browser)`, `Autoplay`. */
 export function startedByText({ startedBy }: Pick<Run, 'startedBy'>): string {
   if (!startedBy) return '';
   const { type, name } = startedBy;
   if (type === 'autoplay') return 'Autoplay';
   if (type === 'webhook') return 'Webhook';
   if (type === 'session') return name ? `${name} (browser)` : 'Browser';
-  return name ?? 'API key';
+  return name ? `Key “${name}”` : 'API key';
 }
 
 /** How a run stands: `Running`, `Finished in 3 min`, `Stopped after 12 s`. */

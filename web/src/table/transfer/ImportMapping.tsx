@@ -44,7 +44,7 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
       <PreviewTable
         heads={isWider ? [...heads, <TooMany key="more" />] : heads}
         rows={shown}
-        columnWidth={170}
+        columnWidth={190}
         shown={(text, column) => shownAs(text, mapping.formatAt(column))}
         isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || mapping.isSkipped(column)}
       />
@@ -163,6 +163,7 @@ function TypeSelect({ mapping, place, name }: TypeProps) {
     <Select
       size="xs"
       mt={4}
+      styles={{ input: { textOverflow: 'ellipsis' } }}
       aria-label={`Type of ${name || `column ${place + 1}`}`}
       value={mapping.formatAt(place)?.type ?? 'none'}
       allowDeselect={false}

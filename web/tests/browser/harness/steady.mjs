@@ -6,6 +6,8 @@ const REPLACED = [
   ['[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', '00000000-0000-0000-0000-000000000000'],
   ['(\\d+ (second|minute)s? ago)', 'just now'],
   ['\\d{4}-\\d\\d-\\d\\d', '2026-11-17'],
+  ['^(< 1|\\d+) s$', '2 s'],
+  ['^Finished in .*', 'Finished in 2 s'],
 ];
 
 export function steady(page) {
