@@ -251,6 +251,9 @@ impl Snapshot {
     pub(crate) fn bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(|(_, column)| column.bytes()).sum();
         let came_or_went = self.came_or_went.capacity() * size_of::<(u64, u32)>();
-        columns + came_or_went + (self.positions.capacity() + self.changed.capacity()) * 4 + self.live.len() / 8
+        columns
+            + came_or_went
+            + (self.positions.capacity() + self.changed.capacity()) * 4
+            + self.live.len() / 8
     }
 }
