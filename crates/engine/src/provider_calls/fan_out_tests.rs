@@ -33,7 +33,7 @@ impl RowWriter for Slices {
     }
 }
 
-fn cell(list: &Json, config: Json) -> Cell {
+fn cell(list: &Json, config: &Json) -> Cell {
     let mut settings = json!({"list": "@{_trigger}", "targetProjectId": "target", "matchOn": "key",
         "mapping": {"key": "$.id", "name": "$.name", "from": "@{a}"}});
     settings.as_object_mut().unwrap().extend(config.as_object().unwrap().clone());
@@ -58,7 +58,7 @@ fn items(count: usize, name: &str) -> Json {
 async fn rows_are_written_in_slices() {
     let check = async |list: Json, sizes: &[usize]| {
         let writer = Arc::default();
-        let (summary, _) = value(call(&writer, &cell(&list, json!({}))).await);
+        let (summary, _) = value(call(&writer, &cell(&list, &json!({}))).await);
         assert_eq!(writer.taken.lock().iter().map(Vec::len).collect::<Vec<_>>(), sizes);
         let summary: Json = serde_json::from_str(&summary).unwrap();
         assert_eq!(summary["created"], sizes.iter().sum::<usize>());
@@ -76,7 +76,7 @@ async fn rows_are_written_in_slices() {
 async fn nothing_is_written_that_should_not_be() {
     let check = async |list: Json, config: Json, expected: Option<ErrorCode>| {
         let writer = Arc::default();
-        let outcome = call(&writer, &cell(&list, config)).await;
+        let outcome = call(&writer, &cell(&list, &config)).await;
         match expected {
             None => assert!(matches!(outcome, CallOutcome::NoData(_)), "{outcome:?}"),
             Some(expected) => assert_eq!(code(&outcome), expected, "{outcome:?}"),
@@ -95,7 +95,7 @@ async fn nothing_is_written_that_should_not_be() {
     check(items(100, &"x".repeat(60_000)), twice, Some(ErrorCode::TooLarge)).await;
     // A trial shows what would be written.
     let writer = Arc::default();
-    let trial = Cell { run: None, ..cell(&items(7, "x"), json!({})) };
+    let trial = Cell { run: None, ..cell(&items(7, "x"), &json!({})) };
     let (shown, _) = value(call(&writer, &trial).await);
     let shown: Json = serde_json::from_str(&shown).unwrap();
     assert_eq!((&shown["items"], shown["rows"].as_array().map(Vec::len)), (&json!(7), Some(5)));
@@ -105,13 +105,13 @@ async fn nothing_is_written_that_should_not_be() {
 #[tokio::test]
 async fn a_refused_slice_is_told_and_a_revoked_cell_ends() {
     let writer = Arc::new(Slices { max: Some(1), ..Slices::default() });
-    let CallOutcome::Failed(failure) = call(&writer, &cell(&items(600, "x"), json!({}))).await else {
+    let CallOutcome::Failed(failure) = call(&writer, &cell(&items(600, "x"), &json!({}))).await else {
         panic!("the second slice is refused")
     };
     assert!(failure.is_transient);
     assert_eq!(writer.taken.lock().len(), 1);
     let writer = Arc::default();
-    let revoked = cell(&items(600, "x"), json!({}));
+    let revoked = cell(&items(600, "x"), &json!({}));
     revoked.revoked.store(true, std::sync::atomic::Ordering::Relaxed);
     assert!(matches!(call(&writer, &revoked).await, CallOutcome::Later(..)));
     assert!(writer.taken.lock().is_empty());
