@@ -1,12 +1,12 @@
 // Every action by its name: the command palette, and the list of keyboard shortcuts.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
-import { gridOf, openTable, openWindow, shot, signIn } from '../harness/browser.mjs';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
 
 const HEADERS = ['Name', 'Country', 'Size', 'Owner', 'Stage', 'Notes', 'Source', 'Next step'];
 
-export default async function commands({ browser, server, page }) {
+export default async function commands({ server, page }) {
   const { project } = await server.api('POST', '/projects', { title: 'Commands', columns: HEADERS.map((header) => ({ templateId: 'manual', header })) });
   await server.api('POST', '/projects', { title: 'Another table' });
   await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'Ada' }, { Name: 'Bob' }]);
@@ -72,27 +72,4 @@ export default async function commands({ browser, server, page }) {
   await find('another');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Another table' }).waitFor();
-  await looks(browser, server, project);
-}
-
-async function looks(browser, server, project) {
-  for (const [look, options] of [
-    ['dark', { colorScheme: 'dark' }],
-    ['phone', { viewport: { width: 390, height: 780 } }],
-  ]) {
-    const { page, context, complaints } = await openWindow(browser, options);
-    await signIn(page, server);
-    await openTable(page, server, project.id);
-    await page.keyboard.press('Control+k');
-    await page.getByRole('option', { name: 'Add column' }).waitFor();
-    await shot(page, `commands-${look}`);
-    assert.deepEqual(await seriousFindings(page), []);
-    await page.getByRole('combobox', { name: 'Find a command' }).fill('keyboard');
-    await page.keyboard.press('Enter');
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
-    await page.waitForTimeout(300);
-    await shot(page, `keyboard-help-${look}`);
-    assert.deepEqual(complaints, []);
-    await context.close();
-  }
 }
