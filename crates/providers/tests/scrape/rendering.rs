@@ -184,6 +184,28 @@ pub(crate) async fn nothing_private_is_reached() {
     assert_gone().await;
 }
 
+pub(crate) async fn components_are_read() {
+    let Some(chromium) = chromium() else { return };
+    let page = "<!doctype html><x-card><b slot=title>Rye</b>flour<i slot=none>lost</i></x-card><p>After</p><script>
+        class Card extends HTMLElement {
+            connectedCallback() {
+                this.attachShadow({mode: 'open'}).innerHTML =
+                    '<h2><slot name=title>No title</slot></h2><x-price></x-price><slot></slot><slot name=x>Nothing</slot>';
+            }
+        }
+        class Price extends HTMLElement {
+            connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = '<em>3 EUR</em>'; }
+        }
+        customElements.define('x-card', Card);
+        customElements.define('x-price', Price);
+        </script>";
+    let browser = Browser::new(&chromium, 1, limits());
+    let url = Url::parse("http://127.0.0.1:9/").unwrap();
+    let html = render(&browser, &url, page).await.unwrap().html;
+    let shown = "<h2><b slot=\"title\">Rye</b></h2><x-price><em>3 EUR</em></x-price>flourNothing</x-card><p>After</p>";
+    assert!(html.contains(shown), "{html}");
+}
+
 pub(crate) async fn a_page_has_limits() {
     let Some(chromium) = chromium() else { return };
     let large = vec![b'x'; 300_000];
