@@ -24,6 +24,25 @@ const QUIET_TIME: Duration = Duration::from_millis(500);
 const SCREENSHOT_CHARS_MAX: usize = 1_500_000;
 const SCREENSHOT_QUALITY: u32 = 70;
 
+/// The page's HTML, with what components show inside open shadow roots in their places. They are copied into a
+/// document that runs nothing. A page nested too deeply for that is taken without them.
+const SHOWN: &str = "(() => {
+    const page = document.documentElement;
+    const inert = document.implementation.createHTMLDocument();
+    const copy = (node) => {
+        const isSlot = node.localName === 'slot';
+        const given = isSlot ? node.assignedNodes?.() ?? [] : [];
+        const made = isSlot ? inert.createDocumentFragment() : inert.importNode(node, false);
+        for (const child of given.length ? given : (node.shadowRoot ?? node).childNodes) made.append(copy(child));
+        return made;
+    };
+    try {
+        const hasShadow = [...document.querySelectorAll('*')].some((element) => element.shadowRoot);
+        if (hasShadow) return copy(page).outerHTML;
+    } catch {}
+    return page?.outerHTML ?? '';
+})()";
+
 pub(super) struct Tab<'a> {
     devtools: DevTools,
     client: Client,
@@ -100,8 +119,7 @@ impl<'a> Tab<'a> {
     /// What the page shows now.
     pub(super) async fn content(&mut self) -> Result<Rendered, Failure> {
         let chars_max = self.limits.html_chars;
-        let expression =
-            format!("[location.href, (document.documentElement?.outerHTML ?? '').slice(0, {chars_max})]");
+        let expression = format!("[location.href, {SHOWN}.slice(0, {chars_max})]");
         let evaluated =
             self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true})).await?;
         let value = evaluated.pointer("/result/value").unwrap_or(&Value::Null);

@@ -2,14 +2,10 @@
 
 use rowmill_model::column::ScrapeFormat;
 use serde::Serialize;
-use serde_json::Value;
 use url::Url;
 
-use super::contacts::Contacts;
-use super::feed::Item;
 use super::frames::Wanted;
-use super::images::Image;
-use super::scraped::Scraped;
+use super::scraped::{Formats, Scraped};
 
 /// What the value has besides its pages.
 const FRAME_BYTES: usize = 4 * 1024;
@@ -68,21 +64,9 @@ pub struct Content {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub markdown: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub html: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<Item>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub images: Option<Vec<Image>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contacts: Option<Contacts>,
-    #[serde(rename = "jsonld", skip_serializing_if = "Option::is_none")]
-    pub json_ld: Option<Vec<Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub screenshot: Option<String>,
+    #[serde(flatten)]
+    pub formats: Formats,
 }
 
 /// Why a page could not be read, as cells tell it.
@@ -138,30 +122,11 @@ impl Crawled {
 impl CrawledPage {
     /// What is wanted of a page that was read.
     pub fn new(page: Scraped, depth: u32, wanted: &Wanted) -> Self {
-        let Scraped {
-            url,
-            markdown,
-            html,
-            text,
-            links,
-            items,
-            images,
-            contacts,
-            json_ld,
-            screenshot,
-            metadata,
-            is_truncated,
-        } = page;
+        let Scraped { url, markdown, links, formats, metadata, is_truncated } = page;
         let content = Content {
             markdown: wanted.has(ScrapeFormat::Markdown).then_some(markdown),
-            html,
-            text,
             links: wanted.has(ScrapeFormat::Links).then_some(links),
-            items,
-            images,
-            contacts,
-            json_ld,
-            screenshot,
+            formats,
         };
         let (title, description, language) = (metadata.title, metadata.description, metadata.language);
         Self { url, depth, title, description, language, content, is_truncated, error: None }

@@ -65,7 +65,7 @@ pub use images::Image;
 use page_cache::PageCache;
 use reader::{Read, Reader};
 use robots::Rules;
-pub use scraped::{Metadata, Scraped};
+pub use scraped::{Formats, Metadata, Scraped};
 pub use site_rules::{SiteRules, Sitemap, site_name};
 
 use crate::failure::{Failure, FailureKind};
@@ -245,17 +245,12 @@ fn scraped(response: &Response, job: Job, read: Read, source_url: Url) -> Scrape
     } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));
     let url = String::from(job.url);
+    let screenshot = screenshot.map(|image| format!("data:image/jpeg;base64,{image}"));
     Scraped {
         url: url.clone(),
         markdown,
-        html,
-        text,
         links,
-        items,
-        images,
-        contacts,
-        json_ld,
-        screenshot: screenshot.map(|image| format!("data:image/jpeg;base64,{image}")),
+        formats: Formats { html, text, items, images, contacts, json_ld, screenshot },
         is_truncated,
         metadata: Metadata {
             title,

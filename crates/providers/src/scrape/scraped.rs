@@ -14,11 +14,22 @@ pub struct Scraped {
     /// Where the page was found, after redirects.
     pub url: String,
     pub markdown: String,
+    pub links: Vec<String>,
+    #[serde(flatten)]
+    pub formats: Formats,
+    pub metadata: Metadata,
+    /// Whether a text was cut to the column's `maxChars`; left out if none was.
+    #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
+    pub is_truncated: bool,
+}
+
+/// What there is only if a column asks for it, or if the page is a feed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Formats {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    pub links: Vec<String>,
     /// What a feed lists; left out for anything else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
@@ -31,10 +42,6 @@ pub struct Scraped {
     /// The page as a browser shows it: a JPEG image as a data URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screenshot: Option<String>,
-    pub metadata: Metadata,
-    /// Whether a text was cut to the column's `maxChars`; left out if none was.
-    #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
-    pub is_truncated: bool,
 }
 
 impl Scraped {

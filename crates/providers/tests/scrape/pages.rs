@@ -67,10 +67,10 @@ pub(crate) async fn formats_are_as_asked() {
     let whole = |target| Target { only_main_content: false, wanted: with_html(), ..target };
     let scraped = scrape_as(text(200, "text/html", ARTICLE), whole).await.unwrap();
     assert!(scraped.markdown.contains("Home") && scraped.markdown.contains("Imprint"));
-    let html = scraped.html.unwrap();
+    let html = scraped.formats.html.unwrap();
     assert!(html.contains("<nav>") && html.contains("<footer>Imprint</footer>") && !html.contains("alert"));
     let main = |target| Target { wanted: with_html(), ..target };
-    let html = scrape_as(text(200, "text/html", ARTICLE), main).await.unwrap().html.unwrap();
+    let html = scrape_as(text(200, "text/html", ARTICLE), main).await.unwrap().formats.html.unwrap();
     assert!(html.contains("by the river") && !html.contains("Imprint"), "{html}");
 
     let everything = |target| {
@@ -121,7 +121,7 @@ pub(crate) async fn a_long_page_is_cut() {
     let scraped = scrape_as(text(200, "text/html", &long), short).await.unwrap();
     let chars = scraped.markdown.chars().count();
     assert!((90..=100).contains(&chars) && scraped.is_truncated, "{}", scraped.markdown);
-    let html = scraped.html.clone().unwrap();
+    let html = scraped.formats.html.clone().unwrap();
     assert!(html.chars().count() <= 100 && html.rfind('<') < html.rfind('>'), "{html}");
     assert_eq!(serde_json::to_value(&scraped).unwrap()["truncated"], json!(true));
     // What is too long to be read at all is read from its beginning.

@@ -7,7 +7,7 @@ use rowmill_providers::render::{Browser, Limits, Rendered, Source};
 use rowmill_providers::{Failure, FailureKind};
 use url::Url;
 
-use crate::server::{Server, redirect, text};
+use crate::server::{Answer, Seen, Server, redirect, text};
 use crate::support::client;
 
 /// Names the browser, as for the tests of the web application.
@@ -23,6 +23,15 @@ fn chromium() -> Option<PathBuf> {
         println!("not run: no Chromium is here, and {VARIABLE} names none");
     }
     found
+}
+
+/// A site whose pages are answered by their path, however often and in whatever order. Others are not there.
+async fn site_at(address: &str, pages: Vec<(&'static str, Answer)>) -> Server {
+    let answers = move |request: &Seen| {
+        let page = pages.iter().find(|(path, _)| *path == request.target);
+        Some(page.map_or_else(|| text(404, "text/plain", "not here"), |(_, answer)| answer.clone()))
+    };
+    Server::start_with(address, answers).await
 }
 
 fn limits() -> Limits {
@@ -82,7 +91,7 @@ pub(crate) async fn scripts_make_the_page() {
         alert('Hello');
         fetch('/data', {method: 'POST', headers: {'x-key': 'k'}, body: '{\"q\": 1}'}).then((answer) => answer.json())
             .then((data) => { document.getElementById('root').innerHTML = `<h1>${data.title}</h1>`; history.pushState({}, '', '/shown'); });";
-    let site = Server::start_site(
+    let site = site_at(
         "127.0.0.1",
         vec![
             ("/app.js", text(200, "text/javascript", script)),
@@ -97,7 +106,7 @@ pub(crate) async fn scripts_make_the_page() {
     assert!(rendered.html.contains("<h1>Mühle</h1>"), "{}", rendered.html);
     assert_eq!((rendered.url.path(), rendered.screenshot), ("/shown", None));
     let seen = site.seen();
-    let lines: Vec<String> = seen.iter().map(crate::server::Seen::line).collect();
+    let lines: Vec<String> = seen.iter().map(Seen::line).collect();
     assert_eq!(lines, ["GET /app.js", "POST /data"], "the page is here already, and pictures are not wanted");
     let data = seen.last().unwrap();
     assert_eq!((data.header("x-key"), data.body.as_str()), (Some("k"), "{\"q\": 1}"));
@@ -147,9 +156,9 @@ document.getElementById("done").textContent = "all tried";
 
 pub(crate) async fn nothing_private_is_reached() {
     let Some(chromium) = chromium() else { return };
-    let private = Server::start_site(PRIVATE, vec![]).await;
+    let private = site_at(PRIVATE, vec![]).await;
     let origin = private.base.as_str().trim_end_matches('/');
-    let site = Server::start_site(
+    let site = site_at(
         "127.0.0.1",
         vec![
             ("/redirect", redirect(302, &format!("{origin}/redirected"))),
@@ -162,7 +171,7 @@ pub(crate) async fn nothing_private_is_reached() {
     let rendered = render(&browser, &site.base, &WAYS_OUT.replace("PRIVATE", origin)).await.unwrap();
     assert!(rendered.html.contains("all tried"), "{}", rendered.html);
     assert!(!rendered.html.contains("root:"), "{}", rendered.html);
-    assert_eq!(private.seen().iter().map(crate::server::Seen::line).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(private.seen().iter().map(Seen::line).collect::<Vec<_>>(), [""; 0]);
     // A page may lead elsewhere itself.
     for leave in
         ["location.href = base", "document.write(`<meta http-equiv=refresh content='0;url=${base}'>`)"]
@@ -175,13 +184,33 @@ pub(crate) async fn nothing_private_is_reached() {
     assert_gone().await;
 }
 
+pub(crate) async fn components_are_read() {
+    let Some(chromium) = chromium() else { return };
+    let page = "<!doctype html><x-card><b slot=title>Rye</b>flour<i slot=none>lost</i></x-card><p>After</p><script>
+        class Card extends HTMLElement {
+            connectedCallback() {
+                this.attachShadow({mode: 'open'}).innerHTML =
+                    '<h2><slot name=title>No title</slot></h2><x-price></x-price><slot></slot><slot name=x>Nothing</slot>';
+            }
+        }
+        class Price extends HTMLElement {
+            connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = '<em>3 EUR</em>'; }
+        }
+        customElements.define('x-card', Card);
+        customElements.define('x-price', Price);
+        </script>";
+    let browser = Browser::new(&chromium, 1, limits());
+    let url = Url::parse("http://127.0.0.1:9/").unwrap();
+    let html = render(&browser, &url, page).await.unwrap().html;
+    let shown = "<h2><b slot=\"title\">Rye</b></h2><x-price><em>3 EUR</em></x-price>flourNothing</x-card><p>After</p>";
+    assert!(html.contains(shown), "{html}");
+}
+
 pub(crate) async fn a_page_has_limits() {
     let Some(chromium) = chromium() else { return };
     let large = vec![b'x'; 300_000];
-    let large = crate::server::Answer::Http { status: 200, headers: vec![], body: large };
-    let site =
-        Server::start_site("127.0.0.1", vec![("/large", large), ("/silent", crate::server::Answer::Silence)])
-            .await;
+    let large = Answer::Http { status: 200, headers: vec![], body: large };
+    let site = site_at("127.0.0.1", vec![("/large", large), ("/silent", Answer::Silence)]).await;
     let quick = Limits {
         time: Duration::from_secs(8),
         settle_time: Duration::from_secs(4),
@@ -211,7 +240,7 @@ pub(crate) async fn a_page_has_limits() {
 
 pub(crate) async fn a_dropped_page_ends_its_browser() {
     let Some(chromium) = chromium() else { return };
-    let site = Server::start_site("127.0.0.1", vec![("/silent", crate::server::Answer::Silence)]).await;
+    let site = site_at("127.0.0.1", vec![("/silent", Answer::Silence)]).await;
     let browser = Browser::new(&chromium, 1, limits());
     let page = "<script src=/silent></script>";
     let dropped = tokio::time::timeout(Duration::from_secs(3), render(&browser, &site.base, page)).await;
@@ -225,7 +254,7 @@ pub(crate) async fn a_page_is_pictured() {
     let Some(chromium) = chromium() else { return };
     let svg =
         "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' height='9'/></svg>";
-    let site = Server::start_site("127.0.0.1", vec![("/logo.svg", text(200, "image/svg+xml", svg))]).await;
+    let site = site_at("127.0.0.1", vec![("/logo.svg", text(200, "image/svg+xml", svg))]).await;
     let browser = Browser::new(&chromium, 1, limits());
     let page = Source { with_screenshot: true, ..source(&site.base, "<img src=/logo.svg>") };
     let rendered = browser.render(&client("127.0.0.1/32"), page).await.unwrap();

@@ -89,25 +89,18 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(script: Vec<Answer>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-        let seen = Arc::new(Mutex::new(Vec::new()));
         let script = Mutex::new(script.into_iter());
-        let answers = move |_: &Seen| script.lock().unwrap().next();
-        let task = tokio::spawn(serve(listener, Arc::new(answers), Arc::clone(&seen)));
-        Self { base, seen, task }
+        Self::start_with("127.0.0.1", move |_: &Seen| script.lock().unwrap().next()).await
     }
 
-    /// A site whose pages are answered by their path, however often and in whatever order. Others are not there.
-    #[allow(dead_code, reason = "for the scraper's tests only")]
-    pub(crate) async fn start_site(address: &str, pages: Vec<(&'static str, Answer)>) -> Self {
+    /// A server at an address of this machine. Where `answers` has none, it answers 599.
+    pub(crate) async fn start_with(
+        address: &str,
+        answers: impl Fn(&Seen) -> Option<Answer> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind((address, 0)).await.unwrap();
         let base = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let answers = move |request: &Seen| {
-            let page = pages.iter().find(|(path, _)| *path == request.target);
-            Some(page.map_or_else(|| text(404, "text/plain", "not here"), |(_, answer)| answer.clone()))
-        };
         let task = tokio::spawn(serve(listener, Arc::new(answers), Arc::clone(&seen)));
         Self { base, seen, task }
     }
