@@ -98,13 +98,13 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
         Err(Error::NotFound(what)) => {
             Err(format!("{what} not found: {team:?}; `rowmill team list` lists the slugs").into())
         }
-        made => print(made.map_err(in_options)?.secret.reveal()),
+        made => print(made.map_err(|error| in_options(&error))?.secret.reveal()),
     }
 }
 
 /// What is wrong, by the options of this program instead of the fields of the API.
-fn in_options(error: Error) -> String {
-    let (Error::Invalid { details, .. } | Error::LimitExceeded { details, .. }) = &error else {
+fn in_options(error: &Error) -> String {
+    let (Error::Invalid { details, .. } | Error::LimitExceeded { details, .. }) = error else {
         return error.to_string();
     };
     let option = |path: &str| match path.split('[').next() {
@@ -155,7 +155,7 @@ async fn rotate(args: KeyRotateArgs) -> AnyResult {
     let rotation = KeyRotation { old_expires_at: old_expires.map(moment), expires_at: expires.map(moment) };
     match app.rotate_key(&id, rotation).await {
         Err(Error::NotFound(_)) => Err(unknown(&id).into()),
-        made => print(made.map_err(in_options)?.secret.reveal()),
+        made => print(made.map_err(|error| in_options(&error))?.secret.reveal()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask advisories FOLDER`: the crates of the lock file against a copy of the RustSec advisory database. The build has
+//! `cargo xtask advisories FOLDER`: the crates of the lock file against a copy of the `RustSec` advisory database. The build has
 //! no network but the registries, so the copy is the caller's: `git clone` it beside the project, and renew it.
 
 use std::fs;

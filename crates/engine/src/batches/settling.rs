@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, Column, Spent, pricing};
@@ -53,12 +54,12 @@ pub(super) async fn save(
     shared.store.save_batch(batch.clone(), lease, due_at.as_millisecond(), None).await
 }
 
-/// Asks the provider of a batch, within a span.
-pub(super) async fn ask<T>(
-    batch: &Batch,
-    asked: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    in_span_of_team(batch.team, &batch.record.provider, asked).await
+/// Asks the provider of a batch, within a span. Boxed, because such calls are large.
+pub(super) fn ask<'a, T: Send + 'a>(
+    batch: &'a Batch,
+    asked: impl Future<Output = Result<T, Failure>> + Send + 'a,
+) -> BoxFuture<'a, Result<T, Failure>> {
+    Box::pin(in_span_of_team(batch.team, &batch.record.provider, Box::pin(asked)))
 }
 
 /// Whoever panicked has told what happened, but not where.

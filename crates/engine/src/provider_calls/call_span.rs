@@ -10,10 +10,7 @@ pub(super) async fn in_span<T>(
     provider: &str,
     asked: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    match begin(provider) {
-        Some(span) => within(span, asked).await,
-        None => asked.await,
-    }
+    within(begin(provider), asked).await
 }
 
 /// The same for a call that belongs to no cell: the span says whom it is for, and begins a trace.
@@ -22,8 +19,10 @@ pub(crate) async fn in_span_of_team<T>(
     provider: &str,
     asked: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let Some(mut span) = begin(provider) else { return asked.await };
-    span.set_team(team.0.as_u128(), || team.to_string());
+    let mut span = begin(provider);
+    if let Some(span) = &mut span {
+        span.set_team(team.0.as_u128(), || team.to_string());
+    }
     within(span, asked).await
 }
 
@@ -34,9 +33,15 @@ fn begin(provider: &str) -> Option<Span> {
     Some(span)
 }
 
-async fn within<T>(span: Span, asked: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let outcome = TraceContext::scope(Some(span.context()), asked).await;
-    let failed = outcome.as_ref().err().map(|failure| failure.kind.code().word());
-    span.end(failed.unwrap_or("ok"), failed.is_some());
+/// Awaited in one place, whether there is a span or not: calls are large.
+async fn within<T>(
+    span: Option<Span>,
+    asked: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let outcome = TraceContext::scope(span.as_ref().map(Span::context), asked).await;
+    if let Some(span) = span {
+        let failed = outcome.as_ref().err().map(|failure| failure.kind.code().word());
+        span.end(failed.unwrap_or("ok"), failed.is_some());
+    }
     outcome
 }

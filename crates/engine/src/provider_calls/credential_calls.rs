@@ -30,7 +30,7 @@ impl ProviderCalls {
         // Another cell may have been refused while this one waited for its turn.
         check_rejected()?;
         let started = self.now();
-        let answer = in_span(provider.about.id, asked).await;
+        let answer = in_span(provider.about.id, Box::pin(asked)).await;
         self.measure(provider.about.id, started, &answer);
         // Known before the next call may start.
         self.rejected_credentials.note(cell, account, &answer, self.clock()).await;

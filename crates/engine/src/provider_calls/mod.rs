@@ -280,7 +280,7 @@ impl ProviderCalls {
     ) -> Result<T, CallOutcome> {
         let permit = self.call_limits.acquire(limits, cell, self.clock(), self.config.wait_max).await?;
         let started = self.now();
-        let outcome = in_span(provider, asked).await;
+        let outcome = in_span(provider, Box::pin(asked)).await;
         permit.report(&outcome, self.now());
         self.measure(provider, started, &outcome);
         outcome.map_err(CallOutcome::from)
