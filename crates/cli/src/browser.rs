@@ -10,7 +10,9 @@ pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
     let mut candidates = candidates.chain(is_path.then(|| PathBuf::from(name)));
     candidates.find(|path| is_program(path)).ok_or_else(|| {
         let place = if is_path { "there" } else { "in PATH" };
-        format!("no program is {place}; install Chromium, or give its path, such as /usr/bin/chromium")
+        format!(
+            "no program {name:?} is {place}; install Chromium, or give its path, such as /usr/bin/chromium"
+        )
     })
 }
 

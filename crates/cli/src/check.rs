@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -42,18 +42,19 @@ pub(crate) async fn run(args: CheckArgs) -> Result<(), Box<dyn Error>> {
     if accepts {
         accept(&store, backup.is_some()).await?;
     }
+    let (is_backup, place) = (backup.is_some(), Checked::of(&store, backup.as_deref()));
     let report = match open(&store, backup).await {
         Ok(inspector) => checked(&*inspector).await?,
         // It is what was asked for: what is the matter with the database.
         Err(error) => match error.downcast_ref::<StoreError>() {
-            Some(StoreError::Damaged(words)) => unreadable(&store, words),
+            Some(StoreError::Damaged(words)) => unreadable(&place, words),
             _ => return Err(error),
         },
     };
     if json {
         print_json(&report)?;
     } else {
-        print(&report)?;
+        print(&report, is_backup)?;
     }
     if report.ok { Ok(()) } else { Err(format!("the check found {} problems", report.problem_count).into()) }
 }
@@ -91,15 +92,35 @@ async fn checked(inspector: &dyn Inspect) -> Result<Report, StoreError> {
     rowmill_store::check::check(inspector, &tell).await
 }
 
+/// What is checked, for when it cannot be opened.
+struct Checked {
+    place: String,
+    /// The database file; none on PostgreSQL.
+    file: Option<PathBuf>,
+}
+
+impl Checked {
+    fn of(store: &StoreArgs, backup: Option<&Path>) -> Self {
+        match backup {
+            Some(backup) => Self { place: backup.display().to_string(), file: database_of(backup).ok() },
+            None => Self {
+                place: store.place(),
+                file: store.url().is_none().then(|| store.data_dir.join(DATABASE_FILE)),
+            },
+        }
+    }
+}
+
 /// The report on a database that cannot even be opened.
-fn unreadable(store: &StoreArgs, words: &str) -> Report {
+fn unreadable(checked: &Checked, words: &str) -> Report {
     let mut messages = vec![format!("the database cannot be opened: {words}")];
-    if store.url().is_none() {
-        messages.extend(page_findings(&store.data_dir.join(DATABASE_FILE)).unwrap_or_default());
+    if let Some(file) = &checked.file {
+        messages.extend(page_findings(file).unwrap_or_default());
     }
     let problem = |message| Problem { kind: ProblemKind::Damaged, project: None, message };
     let problems: Vec<Problem> = messages.into_iter().map(problem).collect();
-    Report { place: store.place(), problem_count: problems.len() as u64, problems, ..Report::default() }
+    let place = checked.place.clone();
+    Report { place, problem_count: problems.len() as u64, problems, ..Report::default() }
 }
 
 fn print_json(report: &Report) -> Result<(), Box<dyn Error>> {
@@ -107,7 +128,7 @@ fn print_json(report: &Report) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn print(report: &Report) -> std::io::Result<()> {
+fn print(report: &Report, is_backup: bool) -> std::io::Result<()> {
     let Report { ok, place, teams, keys, projects, rows, cells, problem_count, problems, notes } = report;
     let mut out = std::io::stdout().lock();
     writeln!(out, "Checked {place}")?;
@@ -135,9 +156,11 @@ fn print(report: &Report) -> std::io::Result<()> {
     if *problem_count > problems.len() as u64 {
         writeln!(out, "  … and more")?;
     }
-    writeln!(
-        out,
+    let advice = if is_backup {
+        "Do not restore this backup: use another one, and make a new one (`rowmill backup`). See docs/backup.md."
+    } else {
         "Restore a backup (`rowmill restore`), or ask for help with this report: see docs/backup.md."
-    )?;
+    };
+    writeln!(out, "{advice}")?;
     out.flush()
 }

@@ -1,10 +1,10 @@
 //! `rowmill key`: API keys, for whoever runs the installation.
 
 use clap::{Args, Subcommand};
-use rowmill_app::{ApiKey, Error, KeyRequest, KeyRotation};
+use rowmill_app::{ApiKey, Error, KeyRequest, KeyRotation, Noun};
 use rowmill_client::notice;
 use rowmill_clock::Clock as _;
-use rowmill_model::{Restrictions, Scope, Scopes};
+use rowmill_model::{Offence, Restrictions, Scope, Scopes};
 use serde_json::{Value, json};
 
 use crate::clock::SharedClock;
@@ -95,11 +95,13 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
         allow_from,
     };
     match app.create_key(&team, request).await {
-        Err(Error::NotFound(what)) => {
-            Err(format!("{what} not found: {team:?}; `rowmill team list` lists the slugs").into())
-        }
+        Err(Error::NotFound(what)) => Err(no_team(what, &team).into()),
         made => print(made.map_err(|error| in_options(&error))?.secret.reveal()),
     }
+}
+
+fn no_team(what: Noun, team: &str) -> String {
+    format!("{what} not found: {team:?}; `rowmill team list` lists the slugs")
 }
 
 /// What is wrong, by the options of this program instead of the fields of the API.
@@ -115,14 +117,24 @@ fn in_options(error: &Error) -> String {
         Some("scopes") => "--scopes",
         _ => "--name",
     };
-    let lines: Vec<String> =
-        details.iter().map(|offence| format!("{} {}", option(&offence.path), offence.message)).collect();
+    let line = |offence: &Offence| {
+        let (option, message) = (option(&offence.path), &offence.message);
+        // Times can be given in another way here.
+        let more =
+            if message.contains("date and time") { ", or a time from now such as 12h or 30d" } else { "" };
+        format!("{option} {message}{more}")
+    };
+    let lines: Vec<String> = details.iter().map(line).collect();
     if lines.is_empty() { error.to_string() } else { lines.join("\n") }
 }
 
 async fn list(store: &StoreArgs, team: Option<&str>, details: bool) -> AnyResult {
     let (app, _) = visit(store).await?;
-    let keys: Value = app.keys(team).await?.into_iter().map(|key| listed(key, details)).collect();
+    let keys = match (app.keys(team).await, team) {
+        (Err(Error::NotFound(what)), Some(team)) => return Err(no_team(what, team).into()),
+        (keys, _) => keys?,
+    };
+    let keys: Value = keys.into_iter().map(|key| listed(key, details)).collect();
     print(&keys.to_string())
 }
 

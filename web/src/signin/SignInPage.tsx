@@ -39,8 +39,8 @@ export function SignInPage() {
             </Text>
           </div>
           {hasExpired && (
-            <Alert color="yellow" title="This link has already been used" variant="light">
-              A sign-in link works once. Use the API key that was printed next to it, or create a new one with{' '}
+            <Alert color="yellow" title="This link does not work any more" variant="light">
+              A sign-in link works once, within an hour. Use the API key that was printed next to it, or create a new one with{' '}
               <Code>rowmill key create --team default</Code>.
             </Alert>
           )}

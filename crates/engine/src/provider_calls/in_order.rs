@@ -87,7 +87,10 @@ fn entries(column: &Column) -> Result<(Lookup<'_>, Vec<&WaterfallProvider>), Cal
         .ok_or_else(|| invalid("The column has no providers. Add some in the column settings."))?;
     let entries = lookup.enabled();
     if entries.is_empty() {
-        return Err(invalid("All providers are disabled. Enable one in the column settings."));
+        return Err(invalid(
+            "All providers are disabled, as those are that had no API key when the column was made. Set a key under Settings, \
+             Providers, and enable the provider in the column settings.",
+        ));
     }
     Ok((lookup, entries))
 }

@@ -93,6 +93,6 @@ fn unread(problem: Problem, about: &About) -> Failure {
 fn needs_browser(about: &About) -> Failure {
     let feed = about.feeds.first().map(|feed| format!(" The site has a feed, which can be read: {feed}"));
     let words = "The page shows its content only in a browser with JavaScript, which does not run here. Use another page \
-         of the site, or its API with an HTTP API column. An operator can name a browser with --browser.";
+         of the site, or its API with an HTTP API column. An operator can name a browser with --browser; a column with render: never does not use it.";
     Failure::new(FailureKind::NeedsBrowser, [words, &feed.unwrap_or_default()].concat())
 }

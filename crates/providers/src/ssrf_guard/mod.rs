@@ -252,7 +252,8 @@ fn builder(user_agent: &str) -> reqwest::ClientBuilder {
         .connect_timeout(CONNECT_TIMEOUT)
 }
 
-const PRIVATE_ADDRESS: &str = "The URL points to a private address, which is blocked.";
+const PRIVATE_ADDRESS: &str =
+    "The URL points to a private address, which is blocked. An operator can allow it with --allow-private.";
 
 fn blocked(words: &str) -> Failure {
     Failure::new(FailureKind::Blocked, words)

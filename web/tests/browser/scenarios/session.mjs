@@ -33,7 +33,7 @@ export default async function session({ browser, server, page, complaints }) {
 
   const second = await openWindow(browser);
   await second.page.goto(server.link);
-  await second.page.getByText('This link has already been used').waitFor();
+  await second.page.getByText('This link does not work any more').waitFor();
   assert.deepEqual(second.complaints, []);
   await second.context.close();
   await shutOut(browser, server);
