@@ -12,7 +12,7 @@ use crate::failure::{Failure, FailureKind};
 /// A page at its limit, with every character escaped, is shorter.
 const MESSAGE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Messages that wait to be read. The browser waits when there are more.
-const QUEUE_LEN: usize = 16;
+const QUEUE_LEN: usize = 2;
 
 /// An event, or the answer to a command.
 #[derive(Debug, Deserialize)]

@@ -11,6 +11,8 @@ use crate::ssrf_guard::{NetworkPolicy, REDIRECTS_MAX, Request, Response};
 /// How often scripts may lead the page elsewhere.
 const NAVIGATIONS_MAX: usize = 3;
 const HEADERS_MAX: usize = 50;
+/// What a page may send with one request.
+const SENT_BYTES_MAX: usize = 64 * 1024;
 /// Headers that the client sets itself, and those that speak of a person.
 const LEFT_OUT: &[&str] = &[
     "accept-encoding",
@@ -74,8 +76,17 @@ impl RequestPolicy {
         Self { main_frame, with_pictures, navigations: 0, requests_left: requests_max, response_bytes }
     }
 
+    pub(super) fn main_frame(&self) -> &str {
+        &self.main_frame
+    }
+
+    /// Whether a request asks for a page in place of the one that is shown.
+    pub(super) fn is_page(&self, paused: &Paused) -> bool {
+        paused.resource_type == "Document" && paused.frame_id == self.main_frame
+    }
+
     pub(super) fn judge(&mut self, paused: &Paused) -> Verdict {
-        let is_page = paused.resource_type == "Document" && paused.frame_id == self.main_frame;
+        let is_page = self.is_page(paused);
         if is_page {
             self.navigations += 1;
             if self.navigations == 1 {
@@ -119,6 +130,7 @@ impl Asked {
             request = request.header(name, value.as_str().unwrap_or_default())?;
         }
         Ok(match &self.post_data {
+            Some(body) if body.len() > SENT_BYTES_MAX => return Err(refused()),
             Some(body) => request.body("application/octet-stream", body.clone()),
             None => request,
         })

@@ -49,9 +49,10 @@ pub(super) struct Tab<'a> {
     limits: &'a Limits,
     source: Source,
     policy: RequestPolicy,
-    fetches: JoinSet<(String, Result<Response, Failure>)>,
+    fetches: JoinSet<Fetched>,
     /// Requests that wait for one under way to end.
-    queue: VecDeque<(String, Box<Request>)>,
+    queue: VecDeque<Waiting>,
+    /// What answers may still take, without that which is set aside for those under way.
     bytes_left: usize,
     has_loaded: bool,
     /// When the page last asked for something or got it.
@@ -120,12 +121,20 @@ impl<'a> Tab<'a> {
     pub(super) async fn content(&mut self) -> Result<Rendered, Failure> {
         let chars_max = self.limits.html_chars;
         let expression = format!("[location.href, {SHOWN}.slice(0, {chars_max})]");
-        let evaluated =
-            self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true})).await?;
+        // In a world of its own: the page cannot change what the expression calls.
+        let world = json!({"frameId": self.policy.main_frame()});
+        let world = self.call("Page.createIsolatedWorld", world).await?;
+        let context = world.get("executionContextId").cloned().unwrap_or_default();
+        let evaluate = json!({"expression": expression, "returnByValue": true, "contextId": context});
+        let evaluated = self.call("Runtime.evaluate", evaluate).await?;
         let value = evaluated.pointer("/result/value").unwrap_or(&Value::Null);
         let part = |index: usize| value.get(index).and_then(Value::as_str).unwrap_or_default();
         let url = Url::parse(part(0)).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let (html, url) = (part(1).to_owned(), url.unwrap_or_else(|| self.source.url.clone()));
+        let url = url.ok_or_else(|| {
+            let words = "The page could not be rendered: its scripts led to something that is no web page.";
+            Failure::new(FailureKind::InvalidOutput, words)
+        })?;
+        let html = part(1).chars().take(chars_max).collect();
         let screenshot = if self.source.with_screenshot { Some(self.screenshot().await?) } else { None };
         Ok(Rendered { url, html, screenshot })
     }
@@ -162,11 +171,10 @@ impl<'a> Tab<'a> {
         match taken {
             Taken::Message(message) => self.on_event(message).await,
             Taken::Fetched(fetched) => {
-                if let Some((id, outcome)) = fetched {
-                    self.answer(id, outcome).await?;
+                if let Some(fetched) = fetched {
+                    self.answer(fetched).await?;
                 }
-                self.fetch_next();
-                Ok(())
+                self.fetch_next().await
             }
         }
     }
@@ -200,34 +208,53 @@ impl<'a> Tab<'a> {
                 self.fulfil(&paused.request_id, 200, kind, body).await
             }
             Verdict::Fetch(request) => {
-                self.queue.push_back((paused.request_id, request));
-                self.fetch_next();
-                Ok(())
+                let is_page = self.policy.is_page(&paused);
+                self.queue.push_back(Waiting { id: paused.request_id, is_page, request });
+                self.fetch_next().await
             }
-            Verdict::Refuse => self.refuse(&paused.request_id).await,
+            Verdict::Refuse => self.refuse(&paused.request_id, self.policy.is_page(&paused)).await,
         }
     }
 
-    fn fetch_next(&mut self) {
+    /// Begins as many requests as may be under way. Each sets aside what its answer may take.
+    async fn fetch_next(&mut self) -> Result<(), Failure> {
         while self.fetches.len() < FETCHES_AT_ONCE
-            && let Some((id, request)) = self.queue.pop_front()
+            && (self.bytes_left > 0 || self.fetches.is_empty())
+            && let Some(Waiting { id, is_page, request }) = self.queue.pop_front()
         {
+            if self.bytes_left == 0 {
+                self.refuse(&id, is_page).await?;
+                continue;
+            }
+            let reserved = self.bytes_left.min(self.limits.response_bytes);
+            self.bytes_left -= reserved;
             let client = self.client.clone();
-            let request = request.deadline(self.limits.settle_time);
-            self.fetches.spawn(async move { (id, client.send(request).await) });
+            let request = request.bytes_max(reserved).deadline(self.limits.settle_time);
+            self.fetches.spawn(async move {
+                let outcome = client.send(request).await;
+                Fetched { id, is_page, reserved, outcome }
+            });
         }
+        Ok(())
     }
 
-    async fn answer(&mut self, id: String, outcome: Result<Response, Failure>) -> Result<(), Failure> {
+    async fn answer(&mut self, fetched: Fetched) -> Result<(), Failure> {
+        let Fetched { id, is_page, reserved, outcome } = fetched;
         self.active_at = SystemClock.monotonic();
         match outcome {
-            Ok(response) if response.body.len() <= self.bytes_left => {
-                self.bytes_left -= response.body.len();
+            Ok(response) => {
+                self.bytes_left += reserved.saturating_sub(response.body.len());
                 let headers = headers_for_browser(&response).into();
                 let body = BASE64.encode(&response.body);
                 self.fulfil(&id, response.status, headers, body).await
             }
-            _ => self.refuse(&id).await,
+            Err(failure) => {
+                // What is too large, or too slow, has come in part.
+                if !matches!(failure.kind, FailureKind::TooLarge | FailureKind::TimedOut) {
+                    self.bytes_left += reserved;
+                }
+                self.refuse(&id, is_page).await
+            }
         }
     }
 
@@ -237,16 +264,36 @@ impl<'a> Tab<'a> {
         self.devtools.send("Fetch.fulfillRequest", answer).await.map(|_| ())
     }
 
-    async fn refuse(&mut self, id: &str) -> Result<(), Failure> {
-        let answer = json!({"requestId": id, "errorReason": "BlockedByClient"});
+    /// A page that scripts were to lead to, and that cannot be had, leaves the page as it is. A blocked one would show an
+    /// error of the browser in its place.
+    async fn refuse(&mut self, id: &str, is_page: bool) -> Result<(), Failure> {
+        let reason = if is_page { "Aborted" } else { "BlockedByClient" };
+        let answer = json!({"requestId": id, "errorReason": reason});
         self.devtools.send("Fetch.failRequest", answer).await.map(|_| ())
     }
+}
+
+/// A request that waits for one under way to end.
+struct Waiting {
+    id: String,
+    /// It asks for another page in place of this one.
+    is_page: bool,
+    request: Box<Request>,
+}
+
+/// A request that was made.
+struct Fetched {
+    id: String,
+    is_page: bool,
+    /// What was set aside for its answer.
+    reserved: usize,
+    outcome: Result<Response, Failure>,
 }
 
 enum Taken {
     Message(Message),
     /// None: the task broke.
-    Fetched(Option<(String, Result<Response, Failure>)>),
+    Fetched(Option<Fetched>),
 }
 
 fn text(value: &Value, field: &str) -> String {

@@ -46,9 +46,11 @@ mod sitemap;
 mod url_pattern;
 mod usage;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Method;
+use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_model::column::{RenderMode, WebScraper};
 use url::Url;
 
@@ -74,6 +76,10 @@ use crate::render::Browser;
 use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request, Response};
 
 const WHO: &str = "The page";
+/// Pages up to this size are small: those of all cells together take little.
+const SMALL_PAGE_BYTES: usize = 512 * 1024;
+/// Large pages in memory at the same time. One team has half of them at most.
+const LARGE_PAGES_MAX: usize = 16;
 
 /// The longest page that is read.
 pub const BYTES_MAX_DEFAULT: usize = 10 * 1024 * 1024;
@@ -128,11 +134,20 @@ pub struct Scraper {
     rules: Rules,
     pages: PageCache,
     browser: Option<Browser>,
+    /// Large pages that are being read, or wait for it.
+    large_pages: Arc<FairSemaphore>,
 }
 
 impl Scraper {
     pub fn new(client: Client, extractor: Extractor) -> Self {
-        Self { client, extractor, rules: Rules::default(), pages: PageCache::default(), browser: None }
+        Self {
+            client,
+            extractor,
+            rules: Rules::default(),
+            pages: PageCache::default(),
+            browser: None,
+            large_pages: FairSemaphore::new(LARGE_PAGES_MAX, LARGE_PAGES_MAX / 2),
+        }
     }
 
     /// Reads pages that need it in this browser.
@@ -149,7 +164,7 @@ impl Scraper {
         if target.respect_robots {
             self.rules.check(&self.client, &source_url, gate).await?;
         }
-        let response = self.fetch(target, source_url.clone(), gate).await?;
+        let (mut response, _place) = self.fetch_in_turn(target, source_url.clone(), gate).await?;
         // The page that was asked for led to another, which its site may not want read.
         if target.respect_robots && response.url != source_url {
             self.rules.check(&self.client, &response.url, gate).await?;
@@ -167,13 +182,34 @@ impl Scraper {
         };
         let reader =
             Reader { client: &self.client, extractor: &self.extractor, browser: self.browser.as_ref() };
-        let mut read = reader.read(target.render, &response, &mut job).await?;
+        let bytes = response.body.len();
+        let mut read = reader.read(target.render, &mut response, &mut job).await?;
         // Scripts may have led elsewhere, too.
         if target.respect_robots && read.is_rendered {
             self.rules.check(&self.client, &job.url, gate).await?;
         }
-        read.page.is_truncated |= is_cut(target) && response.body.len() >= bytes_max(target);
+        read.page.is_truncated |= is_cut(target) && bytes >= bytes_max(target);
         Ok(scraped(&response, job, read, source_url))
+    }
+
+    /// Fetches a page. A large one has a place, as long as the answer is kept. Who waits for a place holds no page: it is
+    /// fetched again then.
+    async fn fetch_in_turn(
+        &self,
+        target: &Target,
+        url: Url,
+        gate: &dyn Gate,
+    ) -> Result<(Response, Option<Permit>), Failure> {
+        let response = self.fetch(target, url.clone(), gate).await?;
+        if response.body.len() <= SMALL_PAGE_BYTES {
+            return Ok((response, None));
+        }
+        if let Some(place) = self.large_pages.try_acquire(Tenant::current()) {
+            return Ok((response, Some(place)));
+        }
+        drop(response);
+        let place = self.large_pages.acquire(Tenant::current()).await;
+        Ok((self.fetch(target, url, gate).await?, Some(place)))
     }
 
     /// Fetches a page, or takes it as it was if its site says that it is the same.

@@ -35,7 +35,7 @@ impl Reader<'_> {
     pub(super) async fn read(
         &self,
         mode: RenderMode,
-        response: &Response,
+        response: &mut Response,
         job: &mut Job,
     ) -> Result<Read, Failure> {
         let is_asked = mode == RenderMode::Always || job.wanted.has(ScrapeFormat::Screenshot);
@@ -53,11 +53,17 @@ impl Reader<'_> {
         }
     }
 
-    async fn render(&self, browser: &Browser, response: &Response, job: &mut Job) -> Result<Read, Failure> {
+    async fn render(
+        &self,
+        browser: &Browser,
+        response: &mut Response,
+        job: &mut Job,
+    ) -> Result<Read, Failure> {
         let source = Source {
             url: response.url.clone(),
             content_type: job.content_type.clone(),
-            body: response.body.clone(),
+            // A page that waits for the browser is here once.
+            body: std::mem::take(&mut response.body),
             with_screenshot: job.wanted.has(ScrapeFormat::Screenshot),
         };
         let rendered = browser.render(self.client, source).await?;

@@ -45,7 +45,7 @@ const TESTS: &[Test] = tests! {
         what_cannot_be_read_is_told, hostile_pages_do_no_harm, cells_without_an_address_are_told;
     politeness: rules_are_kept_for_a_day, the_operator_gives_the_name, what_has_not_changed_is_not_sent_again,
         a_team_has_its_own_pages;
-    rendering: scripts_make_the_page, components_are_read, nothing_private_is_reached, a_page_has_limits, a_dropped_page_ends_its_browser,
+    rendering: scripts_make_the_page, components_are_read, nothing_private_is_reached, a_page_has_limits, a_page_cannot_go_around_its_limits, a_dropped_page_ends_its_browser,
         a_page_is_pictured, a_missing_browser_is_told;
     robots: rules_are_obeyed, rules_are_fetched_once, a_broken_site_is_left_alone_for_now,
         the_last_page_is_asked_for_too, long_rules_are_cut;

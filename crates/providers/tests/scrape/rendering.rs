@@ -238,6 +238,35 @@ pub(crate) async fn a_page_has_limits() {
     assert_gone().await;
 }
 
+pub(crate) async fn a_page_cannot_go_around_its_limits() {
+    let Some(chromium) = chromium() else { return };
+    let large = Answer::Http { status: 200, headers: vec![], body: vec![b'x'; 300_000] };
+    let site = site_at("127.0.0.1", vec![("/large", large)]).await;
+    let few = Limits { bytes: 1_000_000, html_chars: 1_000, ..limits() };
+    let browser = Browser::new(&chromium, 1, few);
+    // What is not given to the page is not fetched either.
+    let greedy = "<p id=p></p><script>for (let n = 0; n < 60; n++) fetch('/large').catch(() => 0)</script>";
+    render(&browser, &site.base, greedy).await.unwrap();
+    let fetched = site.seen().len();
+    assert!((3..=5).contains(&fetched), "{fetched} answers of 300 kB for a page that may have 1 MB");
+    // What it sends is small.
+    let sends = "<script>fetch('/post', {method: 'POST', body: 'x'.repeat(100000)}).catch(() => { document.title = 'refused' })</script>";
+    let sent = render(&browser, &site.base, sends).await.unwrap();
+    assert!(sent.html.contains("<title>refused</title>"), "{}", sent.html);
+    // It cannot change how it is read.
+    let lies = "<p>True</p><script>Object.defineProperty(document, 'documentElement', {get: () => ({outerHTML: {slice: () => 'x'.repeat(9e6)}})});
+        String.prototype.slice = () => 'y'.repeat(9e6);</script>";
+    let read = render(&browser, &site.base, lies).await.unwrap();
+    assert!(read.html.contains("<p>True</p>") && read.html.len() <= 1_000, "{}", read.html.len());
+    // Scripts that lead nowhere leave the page as it is.
+    for nowhere in ["http://127.0.0.2:9/", "http://127.0.0.1:9/", "http://nosuchhost.invalid/"] {
+        let leaves = format!("<p>Stays</p><script>location.href = '{nowhere}'</script>");
+        let stayed = render(&browser, &site.base, &leaves).await.unwrap();
+        assert!(stayed.html.contains("Stays") && stayed.url == site.base, "{nowhere}: {stayed:?}");
+    }
+    assert_gone().await;
+}
+
 pub(crate) async fn a_dropped_page_ends_its_browser() {
     let Some(chromium) = chromium() else { return };
     let site = site_at("127.0.0.1", vec![("/silent", Answer::Silence)]).await;
