@@ -98,7 +98,7 @@ fn a_new_column_is_its_template_with_the_body_over_it() {
         &json!({"templateId": "manual"}),
         &[],
         &json!({
-            "id": "col_new", "header": "Manual input", "type": "manual", "dataShape": "text", "order": 12,
+            "id": "col_new", "header": "Manual input", "type": "manual", "dataShape": "text", "order": 13,
             "trigger": null, "slot": null, "dependencies": [], "aiConfig": null, "runCondition": [],
             "retry": {"maxAttempts": 5}, "rateLimit": null, "cacheTtlSeconds": 0,
         }),
@@ -156,9 +156,9 @@ fn a_stored_schema_is_not_judged_again() {
 fn a_new_column_stands_in_its_place() {
     let order = |order: u32| json!({"templateId": "manual", "order": order});
     check_created(&order(3), &[], &json!({"order": 3}));
-    check_created(&order(12), &[], &json!({"order": 12}));
+    check_created(&order(13), &[], &json!({"order": 13}));
     check_created(&order(0), &["Corrected order 0 to 1."], &json!({"order": 1}));
-    check_created(&order(13), &["Corrected order 13 to 12."], &json!({"order": 12}));
+    check_created(&order(14), &["Corrected order 14 to 13."], &json!({"order": 13}));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_new_column_is_corrected_as_a_changed_one_is() {
         (second.fixes, wire(&second.table, "col_y")["header"].clone()),
         (vec![], json!("Manual input 2"))
     );
-    assert_eq!(second.table.next_slot, 14);
+    assert_eq!(second.table.next_slot, 15);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_column_moves_to_its_order() {
         ("col_manual", 3, 3, &[]),
         ("col_reference", 2, 2, &[]),
         ("col_reference", 11, 11, &[]),
-        ("col_reference", 12, 11, &["Corrected order 12 to 11."]),
+        ("col_reference", 13, 12, &["Corrected order 13 to 12."]),
         ("col_reference", 0, 1, &["Corrected order 0 to 1."]),
         ("_trigger", 3, 0, &["Corrected order 3 to 0."]),
     ] {

@@ -1,5 +1,6 @@
 import { Anchor, Input, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { projectQuery, projectsQuery } from '../../api/queries';
 import type { Column, FanOut, Json } from '../../api/types';
@@ -67,22 +68,34 @@ export function FanOutSection({ table, draft, columns, onChange }: SectionProps)
         onChange={(id) => void chooseTarget(id ?? '')}
       />
       {target.data && <Mapping config={config} target={targetColumns} columns={columns} onChange={(part) => onChange({ fanOut: { ...config, ...part } })} />}
-      <NumberInput
-        label="Maximum number of items"
-        description="A longer list is an error, and nothing is written."
-        min={1}
-        max={10_000}
-        allowDecimal={false}
-        value={config.limit}
-        error={errors[`${PATH}.limit`]}
-        onChange={(limit) => typeof limit === 'number' && onChange({ fanOut: { ...config, limit } })}
-      />
+      <LimitInput config={config} error={errors[`${PATH}.limit`]} onChange={(part) => onChange({ fanOut: { ...config, ...part } })} />
       {target.data && (
         <Anchor component={Link} href={`/projects/${config.targetProjectId}`} size="sm" underline="always">
           Open {target.data.title}
         </Anchor>
       )}
     </Stack>
+  );
+}
+
+interface LimitInputProps {
+  config: FanOut;
+  error: ReactNode;
+  onChange: (part: Partial<FanOut>) => void;
+}
+
+function LimitInput({ config, error, onChange }: LimitInputProps) {
+  return (
+    <NumberInput
+      label="Maximum number of items"
+      description="A longer list is an error, and nothing is written."
+      min={1}
+      max={10_000}
+      allowDecimal={false}
+      value={config.limit}
+      error={error}
+      onChange={(limit) => typeof limit === 'number' && onChange({ limit })}
+    />
   );
 }
 
