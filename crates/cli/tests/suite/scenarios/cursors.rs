@@ -53,7 +53,7 @@ fn walk(
     mut meanwhile: impl FnMut(&[String], &[String]),
 ) {
     let table = tables[0];
-    let before = all(table);
+    let mut unchanged = all(table);
     let (mut seen, mut cursor) = (Vec::new(), None);
     for table in tables.iter().cycle() {
         let (ids, next) = page(table, size, query, cursor.as_deref());
@@ -61,10 +61,12 @@ fn walk(
         assert!(seen.len() < 10_000, "a walk without end");
         let Some(next) = next else { break };
         meanwhile(&ids, &seen);
+        // A row that was changed and changed back has moved, too.
+        let now = all(table);
+        unchanged.retain(|id, cells| now.get(id) == Some(cells));
         cursor = Some(next);
     }
-    let after = all(table);
-    let is_unchanged = |id: &&String| before.contains_key(*id) && before.get(*id) == after.get(*id);
+    let is_unchanged = |id: &&String| unchanged.contains_key(*id);
     let (expected, _) = page(table, "1000", query, None);
     let expected: Vec<&String> = expected.iter().filter(is_unchanged).collect();
     let seen: Vec<&String> = seen.iter().filter(is_unchanged).collect();
@@ -164,10 +166,7 @@ fn turmoil(table: &Table, page: &[String], seen: &[String], random: &mut fastran
 }
 
 fn rows_that_stay_as_they_are_come_exactly_once(api: &Api) {
-    let seed = std::env::var("CURSOR_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let seed = fastrand::u64(..1_000_000);
     println!("cursors by seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let table = table(api, 60, &mut random);
@@ -220,10 +219,7 @@ fn a_cursor_of_another_sorting_is_refused(api: &Api) {
 }
 
 fn a_cursor_goes_on_at_any_node() {
-    let seed = std::env::var("CURSOR_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let seed = fastrand::u64(..1_000_000);
     println!("cursors by seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let first = first(&[]);
