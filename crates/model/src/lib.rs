@@ -29,6 +29,7 @@ pub mod nearest;
 pub mod offence;
 pub mod paid;
 pub mod path;
+pub mod picture;
 pub mod plan;
 pub mod prices;
 pub mod pricing;

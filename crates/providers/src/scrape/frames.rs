@@ -16,6 +16,7 @@ use super::about::About;
 use super::contacts::Contacts;
 use super::feed::Item;
 use super::images::Image;
+use super::thumbnail::Thumbnail;
 
 /// The longest head of a job: an address, selectors and a few words.
 const HEAD_BYTES_MAX: usize = 256 * 1024;
@@ -45,6 +46,8 @@ pub(super) enum Kind {
     Pdf,
     /// Addresses alone are read.
     Sitemap,
+    /// Made small.
+    Image,
 }
 
 /// What is wanted of a page. Its Markdown and its links always are.
@@ -89,6 +92,8 @@ pub(super) struct Page {
     pub(super) sitemaps: Vec<String>,
     /// The pages of a document.
     pub(super) length: Option<u32>,
+    /// An image, made small.
+    pub(super) thumbnail: Option<Thumbnail>,
     /// Why there is nothing to read.
     pub(super) problem: Option<Problem>,
 }
@@ -104,6 +109,12 @@ pub(super) enum Problem {
     LockedPdf,
     /// The pages of the PDF document are pictures.
     PdfWithoutText,
+    /// It is no image of a kind that is shown.
+    NotAnImage,
+    /// It has more pixels than are decoded.
+    TooManyPixels,
+    /// It begins as an image, and cannot be decoded.
+    BrokenImage,
 }
 
 /// The end of a job; `None` if the page broke whatever read it.

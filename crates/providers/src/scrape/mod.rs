@@ -43,6 +43,8 @@ mod shell;
 mod site;
 mod site_rules;
 mod sitemap;
+mod thumbnail;
+mod thumbnails;
 mod url_pattern;
 mod usage;
 
@@ -69,6 +71,8 @@ use reader::{Read, Reader};
 use robots::Rules;
 pub use scraped::{Formats, Metadata, Scraped};
 pub use site_rules::{SiteRules, Sitemap, site_name};
+pub use thumbnail::{Thumbnail, ThumbnailType};
+pub use thumbnails::Thumbnails;
 
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
@@ -277,6 +281,7 @@ fn scraped(response: &Response, job: Job, read: Read, source_url: Url) -> Scrape
         items,
         length: page_count,
         sitemaps: _,
+        thumbnail: _,
         problem: _,
     } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));

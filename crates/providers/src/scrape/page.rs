@@ -13,7 +13,7 @@ use super::kept_nodes::KeptNodes;
 use super::main_content::{self, MainContent};
 use super::{
     about, contacts, embedded, head, html, images, json_ld, links, markdown, noscript, pdf, plain_text,
-    selectors, shell, sitemap,
+    selectors, shell, sitemap, thumbnail,
 };
 
 /// Reads a page as the job says.
@@ -24,6 +24,7 @@ pub(super) fn read(job: &Job, body: &[u8]) -> Page {
         Kind::Html => of_html(job, &text()),
         Kind::Pdf => of_pdf(job, body),
         Kind::Sitemap => sitemap::read(job, body),
+        Kind::Image => of_image(body),
     };
     if let Some(chars_max) = job.wanted.chars_max {
         let texts = [Some(&mut page.markdown), page.text.as_mut(), page.html.as_mut()];
@@ -84,6 +85,13 @@ fn of_pdf(job: &Job, body: &[u8]) -> Page {
     };
     let page = of_text(job, &pdf.text);
     Page { title: pdf.title, length: Some(pdf.pages), is_truncated: pdf.is_cut, ..page }
+}
+
+fn of_image(body: &[u8]) -> Page {
+    match thumbnail::of(body) {
+        Ok(thumbnail) => Page { thumbnail: Some(thumbnail), ..Page::default() },
+        Err(problem) => Page { problem: Some(problem), ..Page::default() },
+    }
 }
 
 fn of_html(job: &Job, text: &str) -> Page {

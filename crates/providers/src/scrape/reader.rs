@@ -6,6 +6,7 @@ use super::about::About;
 use super::address::without_password;
 use super::extractor::Extractor;
 use super::frames::{Job, Kind, Page, Problem};
+use super::thumbnail::PIXELS_MAX;
 use crate::failure::{Failure, FailureKind};
 use crate::render::{Browser, Source};
 use crate::ssrf_guard::{Client, Response};
@@ -85,12 +86,18 @@ impl Reader<'_> {
 }
 
 /// A page or a document that came, and has nothing to read.
-fn unread(problem: Problem, about: &About) -> Failure {
+pub(super) fn unread(problem: Problem, about: &About) -> Failure {
     let words = match problem {
         Problem::NeedsBrowser => return needs_browser(about),
         Problem::BrokenPdf => "The PDF document is broken.",
         Problem::LockedPdf => "The PDF document is protected by a password.",
         Problem::PdfWithoutText => "The PDF document has no text: its pages are pictures.",
+        Problem::NotAnImage => "The file is not an image (PNG, JPEG, GIF, WebP or ICO).",
+        Problem::BrokenImage => "The image is broken.",
+        Problem::TooManyPixels => {
+            let words = format!("The image has more than {PIXELS_MAX} pixels.");
+            return Failure::new(FailureKind::TooLarge, words);
+        }
     };
     Failure::new(FailureKind::InvalidOutput, words)
 }
