@@ -41,7 +41,7 @@ async function table() {
   const { project } = await server.api('POST', '/projects', { title: 'Large', columns: headers.map((header) => ({ templateId: 'manual', header })) });
   for (let row = 0; row < Number(ROWS); row += BATCH) {
     const rows = Array.from({ length: Math.min(BATCH, Number(ROWS) - row) }, (_, place) =>
-      Object.fromEntries(headers.map((header, column) => [header, column % 3 === 0 ? (row + place) * (column + 1) : `Value ${row + place} of ${column}`])),
+      Object.fromEntries(headers.map((header, column) => [header, column % 3 === 0 ? (row + place) * (column + 1) : `R${row + place} C${column}`])),
     );
     await server.api('POST', `/projects/${project.id}/rows`, rows);
   }
