@@ -172,6 +172,9 @@ pub enum Media {
     /// Comma-separated values, or JSON Lines by [`Answer::as_media`].
     Csv,
     JsonLines,
+    /// Images, by [`Answer::rendered`].
+    Png,
+    Jpeg,
 }
 
 impl Media {
@@ -181,6 +184,8 @@ impl Media {
             Self::Events => "text/event-stream",
             Self::Csv => "text/csv; charset=utf-8",
             Self::JsonLines => "application/x-ndjson",
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
         }
     }
 }

@@ -130,6 +130,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::NotFound(noun) | AppError::SomeNotFound { noun, .. } => {
             (StatusCode::NOT_FOUND, not_found_code(*noun))
         }
+        AppError::ImageUnavailable(_) => (StatusCode::NOT_FOUND, "image_unavailable"),
         AppError::MissingTeamId => (StatusCode::BAD_REQUEST, "missing_team_id"),
         AppError::InvalidPayload => (StatusCode::BAD_REQUEST, "invalid_payload"),
         AppError::InvalidSignature => (StatusCode::UNAUTHORIZED, "invalid_signature"),
@@ -163,6 +164,7 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Webhook => "webhook_not_found",
         Noun::Delivery => "delivery_not_found",
         Noun::Hook => "hook_not_found",
+        Noun::Image => "image_not_found",
     }
 }
 

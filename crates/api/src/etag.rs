@@ -27,10 +27,12 @@ impl EntityTag {
         let mut hashing = Hashing(Sha256::new());
         serde_json::to_writer(&mut hashing, shown)
             .map_err(|error| Error::App(AppError::Internal(error.into())))?;
-        let digest = hashing.0.finalize();
-        let mut half = [0; 16];
-        half.iter_mut().zip(digest).for_each(|(byte, hashed)| *byte = hashed);
-        Ok(Self(half))
+        Ok(hashing.finish())
+    }
+
+    /// The tag of what is shown as it is.
+    pub(crate) fn of_bytes(shown: &[u8]) -> Self {
+        Hashing(Sha256::new_with_prefix(shown)).finish()
     }
 
     pub(crate) fn header(self) -> (HeaderName, HeaderValue) {
@@ -46,6 +48,14 @@ impl fmt::Display for EntityTag {
 }
 
 struct Hashing(Sha256);
+
+impl Hashing {
+    fn finish(self) -> EntityTag {
+        let mut half = [0; 16];
+        half.iter_mut().zip(self.0.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+        EntityTag(half)
+    }
+}
 
 impl io::Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

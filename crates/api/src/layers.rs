@@ -104,7 +104,8 @@ pub(crate) fn wrap(router: Router, cors: &Cors, arrival: Arrival) -> Router {
         Some(layer) => router.layer(layer),
         None => router,
     };
-    let worthwhile = SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::SSE);
+    let worthwhile =
+        SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     router
         .layer(from_fn_with_state(arrival, observe))
         .layer(CompressionLayer::new().compress_when(worthwhile))

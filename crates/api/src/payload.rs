@@ -106,6 +106,24 @@ impl JsonSchema for FileText {
     }
 }
 
+/// The bytes of an image that is answered.
+#[derive(Debug, Serialize)]
+pub struct ImageBytes(());
+
+impl JsonSchema for ImageBytes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ImageBytes".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "binary", "maxLength": 4_294_967_295_u32 })
+    }
+}
+
 /// A body of any type, read by the operation itself. `T` documents it.
 #[derive(Debug)]
 pub(crate) struct Whole<T> {

@@ -94,7 +94,8 @@ pub(crate) async fn serve<S: Service>(
     if let Some(deprecation) = deprecation {
         deprecation.write_headers(response.headers_mut());
     }
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    let cache_control = HeaderValue::from_static("private, no-cache");
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(cache_control);
     response
 }
 

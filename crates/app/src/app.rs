@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
+use crate::pictures::Pictures;
 use crate::quotas::Quotas;
 use crate::received_log::ReceivedLog;
 use crate::sequences::Sequences;
@@ -53,6 +54,7 @@ pub struct App {
     pub(crate) keys: KeyCache,
     pub(crate) link: SignInLink,
     pub(crate) tester: Tester,
+    pub(crate) pictures: Pictures,
     /// Calls of comparisons at the same time.
     pub(crate) comparing: Arc<FairSemaphore>,
     pub(crate) credential_cache: CredentialCache,
@@ -105,6 +107,7 @@ impl App {
             keys: KeyCache::default(),
             link: SignInLink::default(),
             tester: Tester::default(),
+            pictures: Pictures::default(),
             comparing: FairSemaphore::new(COMPARING_MAX, COMPARING_EACH_MAX),
             credential_cache: CredentialCache::default(),
             altering: tokio::sync::Mutex::new(()),

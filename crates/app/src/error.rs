@@ -59,6 +59,9 @@ pub enum Error {
     /// Some of what the body names does not exist: 404, naming each.
     #[error("{noun} not found")]
     SomeNotFound { noun: Noun, details: Vec<Offence> },
+    /// The cell names an image, and nothing can be shown of it.
+    #[error("{0}")]
+    ImageUnavailable(String),
     /// A webhook address without the id of a team.
     #[error("Missing teamId")]
     MissingTeamId,
@@ -133,6 +136,8 @@ pub enum Noun {
     Webhook,
     Delivery,
     Hook,
+    /// The picture that a cell shows.
+    Image,
 }
 
 impl std::fmt::Display for Noun {
@@ -152,6 +157,7 @@ impl std::fmt::Display for Noun {
             Self::Webhook => "Webhook",
             Self::Delivery => "Delivery",
             Self::Hook => "Hook",
+            Self::Image => "Image",
         })
     }
 }

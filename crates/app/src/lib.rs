@@ -39,6 +39,7 @@ mod key_cache;
 mod keys;
 mod multipart;
 mod outbound_webhooks;
+mod pictures;
 mod projects;
 mod providers;
 mod quota_check;
@@ -120,6 +121,7 @@ pub use crate::imports::{
 };
 pub use crate::keys::{KeyRequest, KeyRotation};
 pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookChanges};
+pub use crate::pictures::{Picture, PictureMaker};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;

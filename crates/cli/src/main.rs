@@ -22,6 +22,7 @@ mod manual;
 mod moving;
 mod observing;
 mod otlp;
+mod pictures;
 mod request_id;
 mod restore;
 mod secret_key;

@@ -14,11 +14,11 @@ use rowmill_clock::SystemClock;
 use rowmill_engine::{
     BatchConfig, CallLimits, Config, CredentialFrom, Credentials, Deliverer, Engine, ProviderCalls,
     ProviderCallsConfig, ProviderCredential, RowCounts, RowRefusal, RowWriter, RowsToWrite, SharedVerdicts,
-    TeamCredentials, WebhookConfig, WebhookSecrets,
+    TeamCredentials, Thumbnails, WebhookConfig, WebhookSecrets,
 };
 use rowmill_model::{Limits, TeamId, Webhook, provider};
 use rowmill_providers::render::{self, Browser};
-use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
+use rowmill_providers::scrape::{self, Extractor, Program, Scraper, child};
 use rowmill_providers::{AllowList, Client, TraceHosts, UserAgent};
 use rowmill_store::kept_answers::AnswerLimits;
 use rowmill_store::{Store, WorkerId};
@@ -168,6 +168,12 @@ pub(crate) fn provider_calls(
     let shared_verdicts = SharedVerdicts::of(store);
     let calls = ProviderCalls::new(client, scraper, credentials, call_limits, shared_verdicts, config);
     Ok(Arc::new(calls.with_store(store).with_row_writer(row_writer)))
+}
+
+/// Who makes thumbnails of images in cells.
+pub(crate) fn thumbnails(args: &WorkerArgs, clock: SharedClock) -> Result<Thumbnails, Box<dyn Error>> {
+    let client = Client::named(args.user_agent.clone(), args.allow_private.clone(), Arc::new(clock))?;
+    Ok(Thumbnails::new(scrape::Thumbnails::new(client, Program::this([child::COMMAND])?)))
 }
 
 /// Starts the workers of this process.

@@ -55,6 +55,7 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
     <div className={classes.grid} ref={frame} onMouseLeave={() => (setHovered(undefined), setHeader(undefined))}>
       <Grid
         ref={grid}
+        projectId={table.project.id}
         store={store}
         columns={table.shownColumns}
         widths={table.widths}

@@ -15,6 +15,7 @@ pub(crate) mod imports;
 pub(crate) mod inbound_deliveries;
 pub(crate) mod keys;
 pub(crate) mod outbound_webhooks;
+pub(crate) mod pictures;
 pub(crate) mod projects;
 pub(crate) mod providers;
 pub(crate) mod receive_hook;
@@ -72,6 +73,21 @@ pub(crate) struct RowPath {
     /// The row's id, with or without `row_`, with or without hyphens.
     #[schemars(length(min = 1, max = 64), extend("example" = "row_0190f0e0b3c47d5e8f60123456789abc"))]
     row_id: String,
+}
+
+/// Names a cell of a project.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CellPath {
+    /// The project's id.
+    #[schemars(length(min = 1, max = 64), extend("example" = "proj_0190f0e0a1b27c3d8e4f0123456789ab"))]
+    project_id: String,
+    /// The row's id, with or without `row_`, with or without hyphens.
+    #[schemars(length(min = 1, max = 64), extend("example" = "row_0190f0e0b3c47d5e8f60123456789abc"))]
+    row_id: String,
+    /// The column's id; `_trigger` is the input column.
+    #[schemars(length(min = 1, max = 64), extend("example" = "col_4fJq0ZtR9xWb"))]
+    column_id: String,
 }
 
 /// Names a view of a project.

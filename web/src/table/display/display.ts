@@ -14,7 +14,6 @@ const CHIPS_MAX = 12;
 /** Longer texts are not tested for JSON. */
 const PARSED_MAX = 20_000;
 const EMAIL = /^[^\s@<>,;:"]{1,64}@[^\s@<>,;:"]+\.[^\s@<>,;:"]{2,}$/;
-const IMAGE = /\.(png|jpe?g|gif|webp|svg|avif|ico|bmp)([?#]|$)/i;
 
 // Remembered, because the grid draws the same cells again and again.
 const objects = new WeakMap<object, Display>();
@@ -39,7 +38,7 @@ function ofText(text: string, style: ColumnStyle): Display {
   if (style.kind === 'select' && trimmed !== '') return chips([{ label: trimmed, color: style.colors?.get(trimmed) ?? colorOf(trimmed) }], trimmed);
   if (isWebAddress(trimmed)) {
     const url = /^www\./i.test(trimmed) ? `https://${trimmed}` : trimmed;
-    return { kind: 'link', text, url, isImage: IMAGE.test(trimmed) };
+    return { kind: 'link', text, url };
   }
   if (trimmed.length < 320 && EMAIL.test(trimmed)) return { kind: 'email', text: trimmed };
   const date = dateText(trimmed);

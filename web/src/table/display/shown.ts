@@ -9,6 +9,6 @@ export type Display =
   | { kind: 'text' | 'number' | 'date' | 'email'; text: string; misfit?: string }
   | { kind: 'rating'; text: string; rating: number; max: number }
   | { kind: 'checkbox'; text: string; isChecked: boolean }
-  | { kind: 'link'; text: string; url: string; isImage: boolean }
+  | { kind: 'link'; text: string; url: string }
   | { kind: 'chips'; text: string; chips: Chip[] }
   | { kind: 'fields'; text: string; title: string; details: string };

@@ -43,7 +43,7 @@ export function typedDisplay(value: Json, format: Format): Display | undefined {
     case 'multiSelect':
       return chips(read as string[], format);
     case 'url':
-      return { kind: 'link', text, url: /^https?:\/\//i.test(text) ? text : `https://${text}`, isImage: false };
+      return { kind: 'link', text, url: /^https?:\/\//i.test(text) ? text : `https://${text}` };
     case 'email':
       return { kind: 'email', text };
     case 'text':

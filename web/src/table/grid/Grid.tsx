@@ -12,7 +12,6 @@ import { CELL_COLORS, GRID_THEMES } from './gridTheme';
 import type { GridProps } from './gridTypes';
 import { HEADER_ICONS } from './headerIcons';
 import { headerPointer } from './headerPointer';
-import { noImages } from './noImages';
 import { ROW_HEIGHTS } from './rowHeights';
 import { useCellContent } from './useCellContent';
 import { useCellEditing } from './useCellEditing';
@@ -24,13 +23,13 @@ import { useGridPointer } from './useGridPointer';
 import { useGridSelection } from './useGridSelection';
 import { useRedraw } from './useRedraw';
 import { useRowMarkers } from './useRowMarkers';
+import { useThumbnails } from './useThumbnails';
 
 /** Settings of the grid library that never change. */
 const OPTIONS = {
   width: '100%',
   height: '100%',
   renderers: [markerCellRenderer, loadingCellRenderer] as NonNullable<DataEditorCoreProps['renderers']>,
-  imageWindowLoader: noImages,
   headerIcons: HEADER_ICONS,
   headerHeight: 36,
   minColumnWidth: 60,
@@ -70,7 +69,8 @@ export function Grid(props: GridProps) {
   const editing = useCellEditing(props);
   const keys = gridKeys(props, { selection: selection.latest, freezeColumns, firstVisibleColumn, boundsOf });
   const pointer = { ...useGridPointer(props, getCellContent), ...headerPointer(props, overPart) };
-  const customRenderers = useMemo(() => [cellRenderer(CELL_COLORS[scheme])], [scheme]);
+  const thumbnails = useThumbnails();
+  const customRenderers = useMemo(() => [cellRenderer(CELL_COLORS[scheme], thumbnails)], [scheme, thumbnails]);
   const drawHeader = useMemo(() => headerDrawer({ columns, states: props.headers, looks, colors: CELL_COLORS[scheme] }), [columns, props.headers, looks, scheme]);
 
   return (
@@ -83,6 +83,7 @@ export function Grid(props: GridProps) {
           {...keys}
           {...pointer}
           ref={editor}
+          imageWindowLoader={thumbnails}
           className={classes.grid}
           theme={GRID_THEMES[scheme]}
           columns={gridColumns}

@@ -3,6 +3,8 @@ import type { Cell, Column, Format } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { ColumnStyle } from '../display/columnStyle';
 import { type Display, displayOf } from '../display/display';
+import { pictureIn } from '../display/picture';
+import { pictureAddress } from '../display/pictureAddress';
 import { describeCell } from '../model/cellStatus';
 import { toText } from '../model/values';
 
@@ -19,6 +21,8 @@ export interface CellData {
   /** The text. It is parsed as number, boolean or JSON when it is saved. */
   text: string;
   hint?: string;
+  /** Where the thumbnail is of the picture that the value names. */
+  picture?: string;
   /** The cell's row. */
   rowId?: string;
   /** The row whose editor was opened, even if it has moved since. */
@@ -39,19 +43,22 @@ export function loadingContent(): LoadingCell {
 
 interface Options extends Pick<CellData, 'hint' | 'rowId'> {
   style?: ColumnStyle | undefined;
+  /** The project, if pictures are shown. */
+  projectId?: string;
 }
 
-export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId, style }: Options = {}): RowmillCell {
+export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId, style, projectId }: Options = {}): RowmillCell {
   const text = toText(cell.value);
   const display = displayOf(cell.value, style);
   const isRunColumn = isProcessed(column);
+  const picture = projectId && rowId && pictureIn(column.header, cell.value);
   return {
     kind: GridCellKind.Custom,
     allowOverlay: true,
     readonly: column.type === 'reference',
     // Screen readers read the same text as is drawn.
     copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : display.text,
-    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(column.format && { format: column.format }), ...(hint && { hint }), ...(rowId && { rowId }) },
+    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(column.format && { format: column.format }), ...(hint && { hint }), ...(rowId && { rowId }), ...(picture && { picture: pictureAddress(projectId, rowId, column.id, picture) }) },
   };
 }
 

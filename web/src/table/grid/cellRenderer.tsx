@@ -6,31 +6,36 @@ import { bias, firstLine, SHORT_ROW } from './canvasText';
 import { actionOf, isRowmillCell, type RowmillCell } from './cellContent';
 import { CellEditor } from './CellEditor';
 import { drawDisplay, drawText } from './drawDisplay';
+import { drawPicture, TEXT_WIDTH_MIN } from './drawPicture';
 import type { CellColors } from './gridTheme';
+import type { Thumbnails } from './thumbnails';
 import { typedEditor } from './typedEditors';
 
 type Args = DrawArgs<RowmillCell>;
 
 /** Draws a cell and its status. Colours are a parameter because a canvas has no style sheet. */
-export function cellRenderer(colors: CellColors): CustomRenderer<RowmillCell> {
+export function cellRenderer(colors: CellColors, thumbnails: Thumbnails): CustomRenderer<RowmillCell> {
   return {
     kind: GridCellKind.Custom,
     isMatch: isRowmillCell,
     needsHover: (cell) => cell.data.isProcessed || actionOf(cell.data) !== undefined,
     needsHoverPosition: true,
-    draw: (args) => draw(args, colors),
+    draw: (args) => draw(args, colors, thumbnails),
     measure: (ctx, cell, theme) =>
-      Math.min(420, ctx.measureText(drawnLine(cell.data.display).slice(0, MEASURED_MAX)).width + theme.cellHorizontalPadding * 2 + 18),
+      Math.min(420, ctx.measureText(drawnLine(cell.data.display).slice(0, MEASURED_MAX)).width + theme.cellHorizontalPadding * 2 + 18 + (cell.data.picture ? PICTURE_WIDTH : 0)),
     provideEditor: (cell) => ({ editor: typedEditor(cell) ?? CellEditor, disablePadding: true, styleOverride: { overflow: 'hidden' } }),
     onDelete: (cell) => ({ ...cell, data: { ...cell.data, text: '' } }),
     onPaste: (text, data) => ({ ...data, text }),
   };
 }
 
+/** What a picture takes in a short row. */
+const PICTURE_WIDTH = 44;
+
 /** A column grows no wider than this many letters. */
 const MEASURED_MAX = 100;
 
-function draw(args: Args, colors: CellColors): void {
+function draw(args: Args, colors: CellColors, thumbnails: Thumbnails): void {
   const { cell, display, hint, isProcessed } = args.cell.data;
   switch (isProcessed ? cell.status : 'idle') {
     case 'queued':
@@ -53,12 +58,20 @@ function draw(args: Args, colors: CellColors): void {
   const marks = (cell.stale ? 1 : 0) + (cell.manual ? 1 : 0) + (isMisfit ? 1 : 0);
   const action = args.hoverAmount > 0.05 ? actionOf(args.cell.data) : undefined;
   const hasButton = action === 'open' || action === 'copy';
-  drawDisplay(args, display, colors, Math.max(marks * 16, hasButton ? ACTION_WIDTH - 8 : 0));
+  const taken = drawPictureOf(args, thumbnails);
+  const rect = { ...args.rect, x: args.rect.x + taken, width: args.rect.width - taken };
+  if (taken === 0 || rect.width > TEXT_WIDTH_MIN) drawDisplay({ ...args, rect }, display, colors, Math.max(marks * 16, hasButton ? ACTION_WIDTH - 8 : 0));
   if (hasButton) return actionButton(args, colors, action);
   if (cell.stale) corner(args, colors.stale, 0, 'stale');
   if (cell.manual) corner(args, colors.manual, cell.stale ? 1 : 0, 'manual');
   if (isMisfit) corner(args, colors.stale, marks - 1, 'misfit');
   if (cell.status === 'idle' && cell.value === null && isProcessed) runButton(args, colors);
+}
+
+/** Draws the picture that a cell names. Returns the width it takes. */
+function drawPictureOf(args: Args, thumbnails: Thumbnails): number {
+  const { picture } = args.cell.data;
+  return picture === undefined ? 0 : drawPicture(args, thumbnails.show(picture, args.col, args.row));
 }
 
 const INDENT = 20;

@@ -41,6 +41,7 @@ export interface GridHandle {
 }
 
 export interface GridProps {
+  projectId: string;
   store: RowStore;
   columns: readonly Column[];
   widths: Readonly<Record<string, number>>;

@@ -112,7 +112,9 @@ impl Api {
 
     #[track_caller]
     pub(crate) fn judged(&self, request: &Request, response: Response) -> Answer {
-        let text = String::from_utf8(decoded(&response)).expect("an answer is UTF-8");
+        let bytes = decoded(&response);
+        let is_image = response.header("content-type").is_some_and(|media| media.starts_with("image/"));
+        let text = if is_image { String::from_utf8_lossy(&bytes).into_owned() } else { utf8(bytes) };
         self.document.judge(request, &response, &text);
         let json = serde_json::from_str(&text).unwrap_or_default();
         Answer { told: format!("{} {}", request.method, request.path), response, text, json }
@@ -197,6 +199,10 @@ impl Answer {
 pub(crate) fn paths_of(refusal: &Value) -> Vec<&str> {
     let details = refusal["details"].as_array().map(Vec::as_slice).unwrap_or_default();
     details.iter().map(|offence| offence["path"].as_str().unwrap()).collect()
+}
+
+fn utf8(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("an answer is UTF-8")
 }
 
 fn decoded(response: &Response) -> Vec<u8> {

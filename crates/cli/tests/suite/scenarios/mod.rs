@@ -63,6 +63,7 @@ mod operators;
 mod outbound_webhooks;
 mod paid;
 mod permissions;
+mod pictures;
 mod power_cuts;
 mod processing;
 mod projects;
@@ -156,6 +157,7 @@ const ALL: &[&[Scenario]] = &[
     provider_columns::OWN,
     ai_columns::OWN,
     attachments::OWN,
+    pictures::OWN,
     prompt_caching::OWN,
     research::OWN,
     hosted_research::OWN,

@@ -1,0 +1,23 @@
+/**
+ * The path at which the service has the thumbnail of a cell's picture. The browser never asks the picture's own server. The version
+ * changes with the picture, so that the browser can keep it.
+ */
+export function pictureAddress(projectId: string, rowId: string, columnId: string, picture: string): string {
+  const path = [projectId, 'rows', rowId, 'cells', columnId].map(encodeURIComponent).join('/');
+  return `/v4/projects/${path}/image?version=${hashOf(picture)}`;
+}
+
+/** Of a longer text, only its ends count: it is a picture itself. */
+const HASHED_MAX = 4_096;
+
+/** A short name for a text (FNV-1a, twice). */
+export function hashOf(whole: string): string {
+  const text = whole.length > HASHED_MAX ? `${whole.length} ${whole.slice(0, HASHED_MAX / 2)}${whole.slice(-HASHED_MAX / 2)}` : whole;
+  let [one, two] = [0x811c9dc5, 0xc9dc5118];
+  for (let place = 0; place < text.length; place += 1) {
+    const letter = text.charCodeAt(place);
+    one = Math.imul(one ^ letter, 0x01000193);
+    two = Math.imul(two ^ letter, 0x01000193) + place;
+  }
+  return [one, two].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('');
+}
