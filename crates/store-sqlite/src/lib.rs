@@ -59,6 +59,7 @@ mod value_bytes;
 mod webhook_store;
 mod webhooks;
 mod work;
+mod write_queue;
 mod writer;
 
 pub use crate::backup::{BackupContent, back_up, has_checksums, verify};

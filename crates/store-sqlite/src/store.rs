@@ -28,7 +28,8 @@ use crate::documents::Documents;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::upgrade_copy::{BeforeMigration, keep_copy};
-use crate::writer::{Weight, Writer};
+use crate::write_queue::Weight;
+use crate::writer::Writer;
 use crate::{
     carry, documents, ended_runs, guests, import_jobs, lookups, page_checksums, page_reads, project_state,
     projects, receipts, rows, runs, schema, sealed, teams, work,
@@ -399,7 +400,7 @@ impl SqliteStore {
     /// Runs work that changes rows.
     async fn change<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Clone + Send + 'static,
     ) -> Result<T> {
         self.change_by(Weight::Light, work).await
     }
@@ -432,7 +433,7 @@ impl SqliteStore {
     pub(crate) async fn change_by<T: Send + 'static>(
         &self,
         weight: Weight,
-        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Clone + Send + 'static,
     ) -> Result<T> {
         let documents = Arc::clone(&self.documents);
         self.writer.change(weight, move |connection| work(connection, &documents)).await
