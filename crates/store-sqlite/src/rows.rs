@@ -13,7 +13,7 @@ use crate::documents::{self, Documents};
 use crate::positions::{find_key, split};
 use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
-use crate::{import_jobs, lookups, pages, receipts};
+use crate::{import_jobs, lookup_build, pages, receipts};
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -26,7 +26,7 @@ pub(crate) fn insert(
     let inserted = receipts::once(connection, once.as_ref(), || {
         let state = project_state::state_at(connection, project, version)?;
         if let Some(slot) = match_on {
-            lookups::ensure(connection, state.head.num, slot)?;
+            lookup_build::ensure(connection, state.head.num, slot)?;
         }
         let mut open = open(connection, documents, state, project_save)?;
         let inserted = match match_on {

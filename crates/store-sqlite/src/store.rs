@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use rowmill_fairness::FairSemaphore;
 use rowmill_model::plan::{EndedRun, StartedBy};
-use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
@@ -31,12 +31,14 @@ use crate::upgrade_copy::{BeforeMigration, keep_copy};
 use crate::write_queue::Weight;
 use crate::writer::Writer;
 use crate::{
-    carry, documents, ended_runs, guests, import_jobs, lookups, page_checksums, page_reads, project_state,
-    projects, receipts, rows, runs, schema, sealed, teams, work,
+    carry, documents, ended_runs, guests, import_jobs, lookup_build, page_checksums, page_reads,
+    project_state, projects, receipts, rows, runs, schema, sealed, teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
+/// How many columns are indexed at once, one a team: each takes memory.
+const INDEXING_MAX: usize = 2;
 
 /// How a process uses a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub enum Access {
 pub struct SqliteStore {
     pub(crate) writer: Writer,
     pub(crate) readers: Arc<Readers>,
+    /// Who may index a column.
+    pub(crate) indexing: Arc<FairSemaphore>,
     documents: Arc<Documents>,
     purge_pending: Arc<AtomicBool>,
     _lock: Option<File>,
@@ -83,6 +87,7 @@ impl SqliteStore {
                 "this database was made by an earlier version and has no checksums; `rowmill move` to a new folder adds them"
             );
         }
+        lookup_build::prepare(&connection)?;
         restrict_files(data_dir);
         carry::check_finished(&connection)?;
         let documents = Arc::new(Documents::default());
@@ -93,6 +98,7 @@ impl SqliteStore {
         let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
         Ok(Self {
             readers: Arc::new(Readers::open(file)?),
+            indexing: FairSemaphore::new(INDEXING_MAX, 1),
             writer: Writer::start(connection, Arc::clone(&purge_pending))?,
             documents,
             purge_pending,
@@ -403,23 +409,6 @@ impl SqliteStore {
         work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Clone + Send + 'static,
     ) -> Result<T> {
         self.change_by(Weight::Light, work).await
-    }
-
-    /// Indexes a column that rows are matched on, in slices: other writes go on in between.
-    async fn index(&self, project: ProjectId, slot: Slot) -> Result<()> {
-        let is_whole = |connection: &Connection| match project_state::head(connection, project)? {
-            Some(head) => lookups::is_whole(connection, head.num, slot),
-            None => Ok(true),
-        };
-        if self.readers.read(is_whole)? {
-            return Ok(());
-        }
-        let slice = move |connection: &Connection| match project_state::head(connection, project)? {
-            Some(head) => lookups::index_slice(connection, head.num, slot),
-            None => Ok(true),
-        };
-        while !self.writer.write(slice).await? {}
-        Ok(())
     }
 
     /// Has what is left of deleted projects swept up when nobody waits for the writer.
