@@ -1,3 +1,5 @@
+//! Turns, preemption and group commits.
+
 use std::sync::mpsc;
 
 use super::*;
