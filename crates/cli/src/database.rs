@@ -46,8 +46,8 @@ pub(crate) fn is_new(args: &StoreArgs) -> bool {
 
 /// Refuses to look for something in a database that does not exist: it is most likely in another folder.
 pub(crate) fn check_exists(args: &StoreArgs) -> Result<(), Box<dyn Error>> {
-    check_not_lost(&args.data_dir)?;
     if is_new(args) {
+        check_not_lost(&args.data_dir)?;
         let folder = args.data_dir.display();
         return Err(format!(
             "there is no database in {folder}. Name the server's folder with --data-dir, or its database with \
