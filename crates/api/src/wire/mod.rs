@@ -11,6 +11,7 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod import_job;
 pub(crate) mod key_by;
+mod leftover;
 mod metadata;
 pub(crate) mod outbound_webhook;
 pub(crate) mod past_run;

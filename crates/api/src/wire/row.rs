@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::key_by::KeyBy;
+use super::leftover::Leftover;
 use super::timestamp;
 use crate::error::Error;
 
@@ -356,6 +357,11 @@ pub(crate) struct RowsInserted {
     /// Fields of `keptAsInput` and `ignoredKeys` that may be misspelt, and the headers they resemble.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     hints: BTreeMap<String, String>,
+    /// What became of fields that may be misspelt, and how to have them refused. Present with `hints`, and with `matchOn` if a
+    /// field does not name a column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -387,9 +393,18 @@ impl From<RowAction> for RowActionOut {
 }
 
 impl RowsInserted {
-    pub(crate) fn new(inserted: Inserted, matched: bool) -> Self {
+    pub(crate) fn new(inserted: Inserted, match_on: Option<&str>) -> Self {
         let Inserted { rows, ignored_keys, kept_input } = inserted;
+        let matched = match_on.is_some();
         let count = |wanted| rows.iter().filter(|(_, action)| *action == wanted).count();
+        let leftover = Leftover {
+            kept: &kept_input.fields,
+            ignored: &ignored_keys,
+            hints: &kept_input.hints,
+            match_on,
+            any_inserted: count(RowAction::Inserted) > 0,
+        };
+        let note = leftover.note();
         let result = |(index, (id, action)): (usize, &(_, RowAction))| RowResult {
             index,
             id: ToString::to_string(id as &rowmill_model::RowId),
@@ -404,6 +419,7 @@ impl RowsInserted {
             ignored_keys,
             kept_as_input: kept_input.fields,
             hints: kept_input.hints,
+            note,
         }
     }
 
