@@ -6,6 +6,7 @@
 mod about;
 mod address;
 mod area;
+mod beside;
 mod boilerplate;
 mod charset;
 pub mod child;
@@ -43,6 +44,7 @@ mod shell;
 mod site;
 mod site_rules;
 mod sitemap;
+mod thread;
 mod url_pattern;
 mod usage;
 
