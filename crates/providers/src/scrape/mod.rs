@@ -34,6 +34,7 @@ pub mod page;
 mod page_cache;
 mod pdf;
 mod plain_text;
+mod post_names;
 mod prose;
 mod reader;
 mod robots;

@@ -6,7 +6,7 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 
 use super::boilerplate::{Keep, beside_words, is_dropped, is_extra};
-use super::thread::{is_furniture, post_names};
+use super::post_names::InThread;
 
 /// The readable texts and elements of a page, both in its order.
 #[derive(Debug, Default)]
@@ -45,10 +45,7 @@ pub(super) struct Part {
     pub(super) is_extra: bool,
     /// Which words it has for what is hardly part of the content, a bit for each.
     pub(super) beside_words: u32,
-    /// The names by which it may be one of a thread's posts.
-    pub(super) post_names: Vec<String>,
-    /// Whether it stands around the words of a post.
-    pub(super) is_furniture: bool,
+    pub(super) in_thread: InThread,
 }
 
 impl Outline {
@@ -104,8 +101,7 @@ impl Outline {
             is_main: name == "main" || element.attr("role") == Some("main"),
             is_extra: is_extra(element),
             beside_words: beside_words(element),
-            post_names: post_names(element),
-            is_furniture: is_furniture(element),
+            in_thread: InThread::of(element),
             name,
         });
         open.push(Open { part, block, is_link, is_frame, is_control });

@@ -5,83 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use scraper::node::Element;
-
-use super::boilerplate::{name_parts, values};
 use super::outline::{Outline, Part, Sums};
-
-/// How software names a post.
-const POST_WORDS: [&str; 12] = [
-    "answer", "comment", "comments", "message", "messages", "post", "postbody", "postcell", "posting",
-    "posts", "replies", "reply",
-];
-/// An element with more names than this gains nothing by the rest.
-const NAMES_MAX: usize = 8;
-
-/// What stands around the words of a post, by the whole name of a class: XenForo, Stack Exchange, Invision, phpBB,
-/// NodeBB, Discourse, SMF, MyBB, FluxBB, vBulletin and Reddit.
-const FURNITURE: [&str; 60] = [
-    "action-bar",
-    "author_buttons",
-    "bbcodeblock--expandable",
-    "bbcodeblock--quote",
-    "block-outer",
-    "cauthorpane",
-    "commenttop",
-    "extrauserinfo",
-    "ipscomment_author",
-    "ipscomment_badges",
-    "ipscomment_controls",
-    "ipscomment_meta",
-    "ipscomment_tools",
-    "ipsentry__header",
-    "ipsentry__signature",
-    "ipsquote",
-    "ipsresponsive_showphone",
-    "ipssidemenu",
-    "ipswidget",
-    "js-post-comments-component",
-    "js-post-menu",
-    "js-quickreply",
-    "keyinfo",
-    "message-actionbar",
-    "message-attribution",
-    "message-cell--user",
-    "message-footer",
-    "message-signature",
-    "message-user",
-    "message-userextras",
-    "messageuserblock",
-    "messageuserinfo",
-    "moderatorbar",
-    "more-topics__list",
-    "notice",
-    "post-actions",
-    "post-buttons",
-    "post-layout--left",
-    "post-likes",
-    "post-quote",
-    "post-signature",
-    "post-toolbar",
-    "post_author",
-    "poster",
-    "postfoot",
-    "postleft",
-    "postprofile",
-    "postsignature",
-    "postuserinfo",
-    "quotebox",
-    "reply-button",
-    "share-button",
-    "signature",
-    "tagline",
-    "text-muted",
-    "user-info",
-    "user-signature",
-    "userinfo",
-    "votecell",
-    "xfa-gptts-block",
-];
 
 const POSTS_MIN: usize = 2;
 /// The posts of a thread have so much of what may be content, and of what was found. An article has more above its
@@ -96,25 +20,6 @@ const LEFT_PERCENT_MIN: usize = 20;
 /// The title is one of the last texts before the first post.
 const TITLE_TEXTS: usize = 8;
 
-/// The names by which an element may be one of a thread's posts.
-pub(super) fn post_names(element: &Element) -> Vec<String> {
-    if matches!(element.name(), "html" | "body" | "main" | "a" | "span" | "p" | "input" | "button") {
-        return Vec::new();
-    }
-    let names = values(element, &["class", "itemprop"]).flat_map(str::split_ascii_whitespace);
-    let is_post = |word: &str| POST_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
-    names.filter(|name| name_parts(name).any(is_post)).take(NAMES_MAX).map(str::to_owned).collect()
-}
-
-/// Whether an element stands around the words of a post.
-pub(super) fn is_furniture(element: &Element) -> bool {
-    let mut names = values(element, &["class"]).flat_map(str::split_ascii_whitespace);
-    names.any(|name| {
-        let lower = name.bytes().map(|byte| byte.to_ascii_lowercase());
-        FURNITURE.binary_search_by(|known| known.bytes().cmp(lower.clone())).is_ok()
-    })
-}
-
 /// The title and the posts, if the page is a thread. `selected` is what was found to be content, and `area` what may
 /// be.
 pub(super) fn find(
@@ -126,7 +31,7 @@ pub(super) fn find(
     let found = outline.sums(|place, _| selected.contains(&place));
     let mut families: BTreeMap<&str, Posts<'_>> = BTreeMap::new();
     for (place, part) in outline.elements.iter().enumerate().filter(|(_, part)| !part.is_frame) {
-        for name in &part.post_names {
+        for name in &part.in_thread.post_names {
             let posts = families.entry(name).or_default();
             // A post inside another one is part of it.
             if place >= posts.end {
@@ -174,7 +79,7 @@ fn without_furniture(outline: &Outline, thread: HashSet<usize>) -> HashSet<usize
     let mut is_dropped = vec![false; outline.leaves.len()];
     let mut end = 0;
     // What is inside was dropped with what is around it.
-    for part in outline.elements.iter().filter(|part| part.is_furniture) {
+    for part in outline.elements.iter().filter(|part| part.in_thread.is_furniture) {
         if part.end > end {
             is_dropped.iter_mut().take(part.end).skip(part.start).for_each(|is_dropped| *is_dropped = true);
             end = part.end;
@@ -212,11 +117,6 @@ mod tests {
             thread.iter().map(text).collect::<Vec<String>>().join(" ")
         });
         assert_eq!(thread.as_deref(), expected, "{html}");
-    }
-
-    #[test]
-    fn names_stand_in_order() {
-        assert!(FURNITURE.is_sorted());
     }
 
     #[test]
