@@ -6,6 +6,7 @@
 mod about;
 mod address;
 mod area;
+mod beside;
 mod boilerplate;
 mod charset;
 pub mod child;
@@ -33,6 +34,7 @@ pub mod page;
 mod page_cache;
 mod pdf;
 mod plain_text;
+mod post_names;
 mod prose;
 mod reader;
 mod robots;
@@ -43,6 +45,7 @@ mod shell;
 mod site;
 mod site_rules;
 mod sitemap;
+mod thread;
 mod url_pattern;
 mod usage;
 
