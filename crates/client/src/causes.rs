@@ -21,11 +21,10 @@ pub(crate) async fn tell(server: &Server, table: &Table, failures: &[CauseCount]
     let examples = examples(server, table).await.unwrap_or_default();
     for CauseCount { code, cells } in failures {
         let cells = counted(*cells, "cell");
-        match examples.get(code) {
-            Some((column, message)) => {
-                notice!("{cells} failed with {code}, for example in {column:?}: {message}")
-            }
-            None => notice!("{cells} failed with {code}."),
+        if let Some((column, message)) = examples.get(code) {
+            notice!("{cells} failed with {code}, for example in {column:?}: {message}");
+        } else {
+            notice!("{cells} failed with {code}.");
         }
     }
 }

@@ -185,11 +185,13 @@ mod tests {
     use super::*;
 
     /// All entries of a list, pass by pass, read in the order given.
-    fn passes(list: &[Entry]) -> (Vec<Entry>, usize) {
+    fn passes(all: &[Entry]) -> (Vec<Entry>, usize) {
         let (mut found, mut behind, mut count) = (Vec::new(), None, 0);
         loop {
             let mut pass = Pass::behind(behind);
-            list.iter().for_each(|entry| pass.take(*entry));
+            for entry in all {
+                pass.take(*entry);
+            }
             let (entries, last) = pass.finish();
             assert!(entries.len() <= ENTRIES_MAX);
             (found, behind, count) = ([found, entries].concat(), last, count + 1);
@@ -202,11 +204,11 @@ mod tests {
     #[test]
     fn passes_have_every_entry_once_and_in_order() {
         assert_eq!(passes(&[]), (Vec::new(), 1));
-        for (len, expected_passes) in [(1, 1), (8, 1), (9, 2), (16, 2), (17, 3), (100, 13)] {
+        for (len, expected_passes) in [(1_u32, 1), (8, 1), (9, 2), (16, 2), (17, 3), (100, 13)] {
             // Many hashes, few, and one.
             for hashes in [1_000, 3, 1] {
                 let list: Vec<Entry> =
-                    (0..len).map(|n| (i64::from(n * 7919 % hashes) - 2, u64::from(n as u32))).collect();
+                    (0..len).map(|n| (i64::from(n * 7_919 % hashes) - 2, u64::from(n))).collect();
                 let mut ordered = list.clone();
                 ordered.sort_unstable();
                 assert_eq!(passes(&list), (ordered, expected_passes), "{len} entries, {hashes} hashes");

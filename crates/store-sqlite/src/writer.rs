@@ -184,9 +184,7 @@ where
     F: FnOnce(T) -> U + Send,
 {
     fn run(&mut self, connection: &Connection, undo: Undo) {
-        let work = |connection: &Connection| {
-            TraceContext::sync_scope(self.trace.clone(), || (self.work)(connection))
-        };
+        let work = |connection: &Connection| TraceContext::sync_scope(self.trace, || (self.work)(connection));
         self.outcome = Some(undoable(connection, undo, work));
     }
 
