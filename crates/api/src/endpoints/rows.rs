@@ -26,7 +26,8 @@ use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries, List};
 use crate::wire::key_by::KeyBy;
-use crate::wire::row::{Rows, RowsBody, RowsDelete, RowsInserted, Shown};
+use crate::wire::row::{Rows, RowsBody, RowsDelete, Shown};
+use crate::wire::rows_inserted::RowsInserted;
 
 const TAG: &str = "Rows";
 

@@ -19,6 +19,7 @@ pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;
 pub(crate) mod row_patch;
+pub(crate) mod rows_inserted;
 pub(crate) mod run;
 pub(crate) mod spending;
 pub(crate) mod spending_usage;
