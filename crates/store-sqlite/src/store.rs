@@ -249,13 +249,16 @@ impl Store for SqliteStore {
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
         let weight = Weight::of_rows(guests.len());
+        let guests = Arc::new(guests);
         self.change_by(weight, move |connection, documents| guests::upsert(connection, documents, &guests))
             .await
     }
 
     async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {
         let weight = Weight::of_rows(batch.cells.len());
-        self.change_by(weight, move |connection, documents| rows::write_cells(connection, documents, batch))
+        // A bulk write may be done again. The values are not copied for that.
+        let batch = Arc::new(batch);
+        self.change_by(weight, move |connection, documents| rows::write_cells(connection, documents, &batch))
             .await
     }
 
