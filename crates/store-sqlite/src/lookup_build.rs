@@ -10,6 +10,7 @@ use rowmill_store::{Result, lookup};
 use rusqlite::Connection;
 
 use crate::convert::backend;
+use crate::lookups;
 use crate::positions::{key, key_range, split};
 
 /// How many entries are in memory at most, 16 bytes each. What is more is read in another pass.
@@ -23,27 +24,41 @@ pub(crate) const SLICE_ENTRIES: usize = 2_048;
 /// The hash of a value, and the position of its row: the order of the index.
 pub(crate) type Entry = (i64, u64);
 
-/// Makes room for what writes remove. It is gone with the connection, as is every index under way.
+/// Makes room for what is noted while columns are indexed. It is gone with the connection, as is every index under way.
 pub(crate) fn prepare(connection: &Connection) -> Result<()> {
-    let sql = "CREATE TEMP TABLE lookup_removed (project INTEGER, slot INTEGER, hash INTEGER, position INTEGER, \
+    let sql = "CREATE TEMP TABLE lookup_builds (project INTEGER, slot INTEGER, PRIMARY KEY (project, slot)) WITHOUT ROWID; \
+               CREATE TEMP TABLE lookup_removed (project INTEGER, slot INTEGER, hash INTEGER, position INTEGER, \
                PRIMARY KEY (project, slot, hash, position)) WITHOUT ROWID";
     connection.execute_batch(sql).map_err(backend)
 }
 
 /// The columns of a project that are being indexed.
 pub(crate) fn slots_under_way(connection: &Connection, project: i64) -> Result<Vec<Slot>> {
-    let sql = "SELECT slot FROM lookup_columns WHERE project = ?1 AND next_position IS NOT NULL";
-    let mut query = connection.prepare_cached(sql).map_err(backend)?;
-    let slots = query.query_map([project], |row| row.get(0)).map_err(backend)?;
-    slots.collect::<rusqlite::Result<_>>().map_err(backend)
+    lookups::slots_by(connection, project, "SELECT slot FROM lookup_builds WHERE project = ?1")
 }
 
 /// From now on every write keeps the index. Returns whether it is whole already.
 pub(crate) fn begin(connection: &Connection, project: i64, slot: Slot) -> Result<bool> {
-    let sql =
-        "INSERT INTO lookup_columns (project, slot, next_position) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql).and_then(|mut insert| insert.execute((project, slot))).map_err(backend)?;
-    Ok(!slots_under_way(connection, project)?.contains(&slot))
+    if lookups::is_whole(connection, project, slot)? {
+        return Ok(true);
+    }
+    run(
+        connection,
+        project,
+        slot,
+        &[
+            "INSERT INTO lookup_columns (project, slot, next_position) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING",
+            "INSERT INTO lookup_builds (project, slot) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        ],
+    )?;
+    Ok(false)
+}
+
+fn run(connection: &Connection, project: i64, slot: Slot, statements: &[&str]) -> Result<()> {
+    statements.iter().try_for_each(|sql| {
+        let ran = connection.prepare_cached(sql).and_then(|mut statement| statement.execute((project, slot)));
+        ran.map(|_| ()).map_err(backend)
+    })
 }
 
 /// Notes what a write does to an index that is under way.
@@ -151,13 +166,22 @@ pub(crate) fn write(connection: &Connection, project: i64, slot: Slot, entries: 
 
 /// All entries are written.
 pub(crate) fn end(connection: &Connection, project: i64, slot: Slot) -> Result<()> {
-    for sql in [
-        "UPDATE lookup_columns SET next_position = NULL WHERE project = ?1 AND slot = ?2",
-        "DELETE FROM lookup_removed WHERE project = ?1 AND slot = ?2",
-    ] {
-        connection.prepare_cached(sql).and_then(|mut end| end.execute((project, slot))).map_err(backend)?;
-    }
-    Ok(())
+    let whole = "UPDATE lookup_columns SET next_position = NULL WHERE project = ?1 AND slot = ?2";
+    run(connection, project, slot, &[whole])?;
+    give_up(connection, project, slot)
+}
+
+/// Notes no more. An index that is not whole is still kept by every write, and begun anew with the next match.
+pub(crate) fn give_up(connection: &Connection, project: i64, slot: Slot) -> Result<()> {
+    run(
+        connection,
+        project,
+        slot,
+        &[
+            "DELETE FROM lookup_builds WHERE project = ?1 AND slot = ?2",
+            "DELETE FROM lookup_removed WHERE project = ?1 AND slot = ?2",
+        ],
+    )
 }
 
 /// Indexes a column in one transaction, unless it is indexed.
@@ -274,6 +298,11 @@ mod tests {
         assert!(!write(&connection, PROJECT, SLOT, &read).unwrap());
         // In one transaction it comes to the same.
         connection.execute_batch("DELETE FROM lookups; DELETE FROM lookup_columns").unwrap();
+        // One that was given up notes nothing.
+        begin(&connection, PROJECT, SLOT).unwrap();
+        note(&connection, PROJECT, SLOT, new, false).unwrap();
+        give_up(&connection, PROJECT, SLOT).unwrap();
+        assert!(slots_under_way(&connection, PROJECT).unwrap().is_empty());
         ensure(&connection, PROJECT, SLOT).unwrap();
         assert_eq!(entries(&connection), old);
     }

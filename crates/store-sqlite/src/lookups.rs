@@ -22,7 +22,7 @@ pub(crate) fn whole_slots(connection: &Connection, project: i64) -> Result<Vec<S
     slots_by(connection, project, sql)
 }
 
-fn slots_by(connection: &Connection, project: i64, sql: &str) -> Result<Vec<Slot>> {
+pub(crate) fn slots_by(connection: &Connection, project: i64, sql: &str) -> Result<Vec<Slot>> {
     let mut query = connection.prepare_cached(sql).map_err(backend)?;
     let slots = query.query_map([project], |row| row.get(0)).map_err(backend)?;
     slots.collect::<rusqlite::Result<_>>().map_err(backend)

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use rowmill_fairness::FairSemaphore;
 use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
@@ -25,6 +24,7 @@ use crate::data_dir::{
     DATABASE_FILE, check_restored, create_private, make_private, restrict_files, take_lock,
 };
 use crate::documents::Documents;
+use crate::match_index::MatchIndexer;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::upgrade_copy::{BeforeMigration, keep_copy};
@@ -37,8 +37,6 @@ use crate::{
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
-/// How many columns are indexed at once, one a team: each takes memory.
-const INDEXING_MAX: usize = 2;
 
 /// How a process uses a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,10 +49,9 @@ pub enum Access {
 
 #[derive(Debug)]
 pub struct SqliteStore {
-    pub(crate) writer: Writer,
+    pub(crate) writer: Arc<Writer>,
     pub(crate) readers: Arc<Readers>,
-    /// Who may index a column.
-    pub(crate) indexing: Arc<FairSemaphore>,
+    match_indexer: MatchIndexer,
     documents: Arc<Documents>,
     purge_pending: Arc<AtomicBool>,
     _lock: Option<File>,
@@ -96,10 +93,12 @@ impl SqliteStore {
             import_jobs::release_all(&connection)?;
         }
         let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
+        let readers = Arc::new(Readers::open(file)?);
+        let writer = Arc::new(Writer::start(connection, Arc::clone(&purge_pending))?);
         Ok(Self {
-            readers: Arc::new(Readers::open(file)?),
-            indexing: FairSemaphore::new(INDEXING_MAX, 1),
-            writer: Writer::start(connection, Arc::clone(&purge_pending))?,
+            match_indexer: MatchIndexer::new(Arc::clone(&writer), Arc::clone(&readers)),
+            readers,
+            writer,
             documents,
             purge_pending,
             _lock: lock,
@@ -236,7 +235,7 @@ impl Store for SqliteStore {
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
         if let Some(slot) = batch.match_on {
-            self.index(batch.project, slot).await?;
+            self.match_indexer.index(batch.project, slot).await?;
         }
         let weight = Weight::of_rows(batch.rows.len());
         self.change_by(weight, move |connection, documents| rows::insert(connection, documents, batch)).await

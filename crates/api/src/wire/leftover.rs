@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How many fields a note names.
+/// How many fields a note names, and how much of each name.
 const NOTED_MAX: usize = 5;
+const NAME_CHARS_MAX: usize = 100;
 
 /// Fields that name no column, and what became of them.
 pub(crate) struct Leftover<'a> {
@@ -37,9 +38,12 @@ impl Leftover<'_> {
     }
 
     fn named(&self, names: &[String]) -> String {
-        let name = |name: &String| match self.hints.get(name) {
-            Some(header) => format!("{name:?} (did you mean {header:?}?)"),
-            None => format!("{name:?}"),
+        let name = |name: &String| {
+            let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
+            match self.hints.get(name) {
+                Some(header) => format!("{shown:?} (did you mean {header:?}?)"),
+                None => format!("{shown:?}"),
+            }
         };
         let more = (names.len() > NOTED_MAX).then(|| "…".to_owned());
         let shown: Vec<String> = names.iter().take(NOTED_MAX).map(name).chain(more).collect();

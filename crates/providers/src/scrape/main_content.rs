@@ -46,7 +46,8 @@ pub(super) enum MainContent {
 /// for the page's content and for what of that it is sure of: where the two hardly differ, the difference
 /// is captions and teasers. What it skips between the first and the last text that it finds is kept as well
 /// (cards, posts, sections). Where it finds next to nothing, much of it in links, or some of many cards,
-/// everything inside the page's frame says more; of a thread, its posts do. What the page itself names as reviews, comments or buttons is left out of all this.
+/// everything inside the page's frame says more; of a thread, its posts do. What the page itself names as reviews,
+/// comments or buttons is left out of all this.
 pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     let outline = Outline::of(document);
     let marks = Marks::new(outline.leaves.len());
