@@ -35,7 +35,8 @@ Usage: cargo xtask <command>
                browser, package
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
-               --large       faults in their large form (the small one is part of unit), lintian for package
+               --large       faults in their large form (the small one is part of unit), cargo install and lintian for
+                             package
   ci           the same as test; this is what .ci/run calls
   tidy         the rules a compiler does not know
   openapi      writes openapi.json anew from the code

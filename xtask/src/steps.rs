@@ -67,7 +67,7 @@ const STEPS: &[Step] = &[
     browser("proxies", "the example configurations of nginx, Caddy and HAProxy", |_| proxies::run()),
     browser(
         "package",
-        "container files, and a release: its package installed, upgraded and removed",
+        "container files, alert rules, and a release: its package installed, upgraded and removed",
         |options| dist::test(options.large),
     ),
 ];

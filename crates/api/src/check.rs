@@ -17,6 +17,18 @@ const PIECE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How many names a message lists before it stops.
 const NAMES_MAX: usize = 20;
 
+/// The patterns of requests, in plain words.
+const PATTERNS: &[(&str, &str)] = &[
+    (r"^(/|\*|https?://)[^\u0000]*$", "must begin with /, * or https://, such as /blog/*"),
+    (
+        "^[a-z0-9][a-z0-9-]*$",
+        "must start with a letter or digit and contain only lower-case letters, digits and hyphens, such as my-team",
+    ),
+    ("^[A-Za-z0-9_-]+$", "must contain only letters, digits, _ and -, such as CRM_TOKEN"),
+    (r"^[1-5][0-9]{2}\.\.[1-5][0-9]{2}$", "must be a status such as 200, or a range such as \"200..299\""),
+    ("^[A-Z]{3}$", "must be a currency of three capital letters, such as EUR"),
+];
+
 #[derive(Debug)]
 pub(crate) struct Checker {
     schema: Value,
@@ -214,7 +226,10 @@ fn sentence(kind: &ValidationErrorKind) -> String {
             }
             None => "is not one of the allowed values".to_owned(),
         },
-        Kind::Pattern { pattern } => format!("must match the pattern {pattern}"),
+        Kind::Pattern { pattern } => match PATTERNS.iter().find(|(known, _)| known == pattern) {
+            Some((_, words)) => format!("{words} (pattern {pattern})"),
+            None => format!("must match the pattern {pattern}"),
+        },
         Kind::Format { format } => format!("must be a valid {format}"),
         Kind::UniqueItems => "must not contain duplicate entries".to_owned(),
         Kind::FalseSchema => "is not allowed".to_owned(),
@@ -392,6 +407,17 @@ mod tests {
             json!({ "cells": [], "options": options }),
             &[r#"options.direction must be one of "asc", "desc" or null"#],
         );
+    }
+
+    #[test]
+    fn patterns_are_told_in_plain_words() {
+        let schema = |pattern: &str| json!({ "type": "string", "pattern": pattern });
+        let told =
+            |pattern: &str| Checker::new(schema(pattern)).unwrap().offences(json!("!"), 0).remove(0).message;
+        for (pattern, words) in PATTERNS {
+            assert_eq!(told(pattern), format!("{words} (pattern {pattern})"));
+        }
+        assert_eq!(told("^x$"), "must match the pattern ^x$");
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Optio
     serde_json::from_str(&text).map_err(|error| {
         Error::offence(
             "mapping",
-            format!("must be a JSON object that maps fields to column ids or null: {error}"),
+            format!("must be a JSON object that maps fields to columns or null, such as {{\"Mail\": \"Email\"}} ({error})"),
         )
     })
 }
@@ -150,7 +150,7 @@ fn formats(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Forma
     let Some(text) = text else { return Ok(BTreeMap::new()) };
     let text = guard(text.as_bytes().to_vec(), limits.nesting_max)?;
     let sent: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).map_err(|error| {
-        Error::offence("formats", format!("must be a JSON object that maps fields to formats: {error}"))
+        Error::offence("formats", format!("must be a JSON object that maps fields to formats, such as {{\"Price\": {{\"type\": \"number\"}}}} ({error})"))
     })?;
     let (mut formats, mut offences) = (BTreeMap::new(), Vec::new());
     for (field, json) in sent {

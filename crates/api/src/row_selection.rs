@@ -18,17 +18,21 @@ pub(crate) fn filters_and_sorting(
     limits: &Limits,
 ) -> Result<(Option<Value>, Option<Value>), Vec<Offence>> {
     let mut offences = Vec::new();
-    let mut json_of = |name: &str, text: Option<&str>| {
+    let mut json_of = |name: &str, text: Option<&str>, example: &str| {
         // The same guard as a body's: escapes can hide what the query itself must not have.
         let parsed = guard(text?.as_bytes().to_vec(), limits.nesting_max)
             .map_err(|error| error.to_string())
             .and_then(|text| {
                 let json = quote_long_numbers(&text);
-                serde_json::from_str::<Value>(&json).map_err(|error| format!("must be JSON: {error}"))
+                serde_json::from_str::<Value>(&json)
+                    .map_err(|error| format!("must be a JSON array, such as {example} ({error})"))
             });
         parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
     };
-    let both = (json_of("filters", filters), json_of("sorting", sorting));
+    let both = (
+        json_of("filters", filters, r#"[{"columnId":"City","operator":"equals","value":"Paris"}]"#),
+        json_of("sorting", sorting, r#"[{"columnId":"City","direction":"asc"}]"#),
+    );
     if offences.is_empty() { Ok(both) } else { Err(offences) }
 }
 

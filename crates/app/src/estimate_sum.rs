@@ -99,6 +99,7 @@ mod tests {
             model: None,
             usd,
             missing_credential: None,
+            disabled: None,
         };
         let forecast = Forecast { limits: limits.into_iter().collect(), at_once: 10, ..Forecast::default() };
         ColumnEstimate {

@@ -125,6 +125,7 @@ impl App {
                 model: price.and(forecast.model.clone()),
                 usd: None,
                 missing_credential: forecast.missing_credential.clone(),
+                disabled: column.disabled_reason().map(str::to_owned),
             },
             input_tokens: total(&sample.input_tokens, cells),
             output_tokens: total(&sample.output_tokens, cells),
@@ -133,7 +134,9 @@ impl App {
             milliseconds: mean(&sample.milliseconds).unwrap_or(MILLISECONDS),
             forecast,
         };
-        if let Some(usd) = DollarRange::of_sample(&sample.usd, cells) {
+        if estimate.basis.disabled.is_some() {
+            estimate.basis.sample = 0;
+        } else if let Some(usd) = DollarRange::of_sample(&sample.usd, cells) {
             (estimate.basis.from, estimate.basis.usd) = (BasisFrom::LastCells, Some(usd));
         } else if estimate.forecast.missing_credential.is_some() {
             // Nothing is paid without it, but it will be added, or the run is of no use.

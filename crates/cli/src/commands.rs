@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use rowmill_api::PublicUrl;
 use rowmill_app::{App, Environment, Vault};
+use rowmill_client::notice;
 use rowmill_model::Limits;
 use rowmill_store_sqlite::Access;
 use serde_json::{Value, json};
@@ -50,12 +51,19 @@ pub(crate) struct OpenapiArgs {
 pub(crate) type AnyResult = Result<(), Box<dyn Error>>;
 
 pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> AnyResult {
+    let is_new = database::is_new(store);
     let team = visit(store).await?.0.create_team(slug, name).await?;
+    if is_new {
+        notice!(
+            "The database is new, and this is its first team, so `rowmill serve` will print no key. Make one with \
+             `rowmill key create --team {slug}`."
+        );
+    }
     print(&json!({ "id": team.id, "slug": team.slug, "name": team.name }).to_string())
 }
 
 pub(crate) async fn list_teams(store: &StoreArgs) -> AnyResult {
-    let teams = visit(store).await?.0.teams().await?;
+    let teams = visit_existing(store).await?.0.teams().await?;
     let teams: Value =
         teams.iter().map(|team| json!({ "id": team.id, "slug": team.slug, "name": team.name })).collect();
     print(&teams.to_string())
@@ -73,6 +81,12 @@ pub(crate) async fn visit(store: &StoreArgs) -> Result<(App, SharedClock), Box<d
     let clock = SharedClock(Arc::clone(&store));
     let app = App::new(store, Limits::default(), vault, environment, Arc::new(clock.clone()));
     Ok((app, clock))
+}
+
+/// The same for commands that make nothing: a database that does not exist is an error.
+pub(crate) async fn visit_existing(store: &StoreArgs) -> Result<(App, SharedClock), Box<dyn Error>> {
+    database::check_exists(store)?;
+    visit(store).await
 }
 
 pub(crate) fn print(line: &str) -> AnyResult {

@@ -11,6 +11,7 @@ use rowmill_model::Limits;
 
 use crate::backup_settings::ScheduleArgs;
 use crate::connections::TlsFiles;
+use crate::listen_address::listen_address;
 use crate::logging::LogFormat;
 use crate::otlp::OtlpArgs;
 use crate::secret_setting::SecretSetting;
@@ -41,7 +42,7 @@ pub(crate) struct StoreArgs {
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     /// Address to listen on. Port 0 picks a free port.
-    #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
     /// The certificate for HTTPS on the main address, with those that signed it, as a PEM file. It is read again when it
     /// changes. Without it the server speaks plain HTTP.
@@ -51,7 +52,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "ROWMILL_TLS_KEY", requires = "tls_certificate")]
     pub(crate) tls_key: Option<PathBuf>,
     /// An address of its own for /healthz, /readyz and /metrics, which answers whatever goes on at the other.
-    #[arg(long, env = "ROWMILL_ADMIN_LISTEN")]
+    #[arg(long, env = "ROWMILL_ADMIN_LISTEN", value_parser = listen_address)]
     pub(crate) admin_listen: Option<SocketAddr>,
     /// Token for /metrics on the main address, at least 16 characters; send it as `Authorization: Bearer`. Without it,
     /// metrics are for requests from this machine. On the address of --admin-listen they need no token.

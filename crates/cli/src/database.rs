@@ -19,7 +19,7 @@ use crate::secret_setting::SecretSetting;
 pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Store>, Box<dyn Error>> {
     let Some(url) = args.url() else {
         check_not_lost(&args.data_dir)?;
-        if access == Access::Visit && !args.data_dir.join(DATABASE_FILE).exists() {
+        if access == Access::Visit && is_new(args) {
             notice!(
                 "rowmill: {} is new. If a server runs on other data, name its folder with --data-dir",
                 args.data_dir.display()
@@ -37,6 +37,25 @@ pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Sto
         ..Options::default()
     };
     Ok(Arc::new(PostgresStore::connect(url.expose(), options).await?))
+}
+
+/// Whether the embedded database is still to be made.
+pub(crate) fn is_new(args: &StoreArgs) -> bool {
+    args.url().is_none() && !args.data_dir.join(DATABASE_FILE).exists()
+}
+
+/// Refuses to look for something in a database that does not exist: it is most likely in another folder.
+pub(crate) fn check_exists(args: &StoreArgs) -> Result<(), Box<dyn Error>> {
+    if is_new(args) {
+        check_not_lost(&args.data_dir)?;
+        let folder = args.data_dir.display();
+        return Err(format!(
+            "there is no database in {folder}. Name the server's folder with --data-dir, or its database with \
+             ROWMILL_DATABASE_URL. To begin with a new one, run `rowmill serve`"
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// Refuses a folder that had a database and has none any more: an empty one in its place would look as if all were lost,

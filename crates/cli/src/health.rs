@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use rowmill_model::connection_failure::explain;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -16,17 +17,18 @@ use tokio_rustls::rustls::{
 };
 
 use crate::commands::AnyResult;
+use crate::listen_address::listen_address;
 
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// The address that the server listens on.
-    #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     listen: SocketAddr,
     /// The server's certificate, if it speaks HTTPS.
     #[arg(long, env = "ROWMILL_TLS_CERTIFICATE")]
     tls_certificate: Option<PathBuf>,
     /// The server's own address for health and metrics, if it has one.
-    #[arg(long, env = "ROWMILL_ADMIN_LISTEN")]
+    #[arg(long, env = "ROWMILL_ADMIN_LISTEN", value_parser = listen_address)]
     admin_listen: Option<SocketAddr>,
     /// Ask whether it accepts requests and can write (/readyz), not only whether it runs (/healthz).
     #[arg(long)]
@@ -42,16 +44,37 @@ const ANSWER_BYTES_MAX: u64 = 16 * 1024;
 pub(crate) fn run(args: &HealthArgs) -> AnyResult {
     let address = reachable(args.admin_listen.unwrap_or(args.listen));
     let path = if args.ready { "/readyz" } else { "/healthz" };
-    let is_tls = args.admin_listen.is_none() && args.tls_certificate.is_some();
-    let url = format!("{}://{address}{path}", if is_tls { "https" } else { "http" });
-    let answer = ask(address, path, is_tls, Duration::from_secs(args.timeout))
-        .map_err(|error| format!("{url} does not answer: {error}"))?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split(' ').nth(1).unwrap_or_default();
+    let limit = Duration::from_secs(args.timeout);
+    let may_be_tls = args.admin_listen.is_none();
+    let mut is_tls = may_be_tls && args.tls_certificate.is_some();
+    let mut answer = asked(address, path, is_tls, limit)?;
+    // Who speaks HTTPS answers plain HTTP so. The certificate may be a setting that this command does not see.
+    if may_be_tls && !is_tls && status_of(&answer) == "400" {
+        is_tls = true;
+        answer = asked(address, path, is_tls, limit)?;
+    }
+    let status = status_of(&answer);
     if status == "200" {
         return Ok(());
     }
-    Err(format!("{url} answers {status}: {}", body.trim()).into())
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body.trim());
+    Err(format!("{} answers {status}: {body}", url(address, path, is_tls)).into())
+}
+
+fn url(address: SocketAddr, path: &str, is_tls: bool) -> String {
+    format!("{}://{address}{path}", if is_tls { "https" } else { "http" })
+}
+
+fn asked(address: SocketAddr, path: &str, is_tls: bool, limit: Duration) -> Result<String, Box<dyn Error>> {
+    let answer = ask(address, path, is_tls, limit);
+    answer.map_err(|error| {
+        let words = explain(&error.to_string());
+        format!("{} does not answer: {words}", url(address, path, is_tls)).into()
+    })
+}
+
+fn status_of(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
 }
 
 /// Whether what answers there is a server of ours, well or not.

@@ -8,8 +8,9 @@ use rowmill_model::{Offence, Restrictions, Scope, Scopes};
 use serde_json::{Value, json};
 
 use crate::clock::SharedClock;
-use crate::commands::{AnyResult, print, visit};
+use crate::commands::{AnyResult, print, visit, visit_existing};
 use crate::config::StoreArgs;
+use crate::database;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
@@ -86,6 +87,7 @@ pub(crate) async fn run(command: KeyCommand) -> AnyResult {
 
 async fn create(args: KeyCreateArgs) -> AnyResult {
     let KeyCreateArgs { team, name, scopes, projects, expires, allow_from, store } = args;
+    let is_new = database::is_new(&store);
     let (app, clock) = visit(&store).await?;
     let request = KeyRequest {
         name: name.unwrap_or_else(|| "key".to_owned()),
@@ -96,7 +98,16 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
     };
     match app.create_key(&team, request).await {
         Err(Error::NotFound(what)) => Err(no_team(what, &team).into()),
-        made => print(made.map_err(|error| in_options(&error))?.secret.reveal()),
+        made => {
+            print(made.map_err(|error| in_options(&error))?.secret.reveal())?;
+            if is_new {
+                notice!(
+                    "The database is new, and this is its first key, so `rowmill serve` will print neither a key nor a link to \
+                     sign in. Open the server's address and sign in with this key."
+                );
+            }
+            Ok(())
+        }
     }
 }
 
@@ -129,7 +140,7 @@ fn in_options(error: &Error) -> String {
 }
 
 async fn list(store: &StoreArgs, team: Option<&str>, details: bool) -> AnyResult {
-    let (app, _) = visit(store).await?;
+    let (app, _) = visit_existing(store).await?;
     let keys = match (app.keys(team).await, team) {
         (Err(Error::NotFound(what)), Some(team)) => return Err(no_team(what, team).into()),
         (keys, _) => keys?,
@@ -162,7 +173,7 @@ fn listed(key: ApiKey, details: bool) -> Value {
 
 async fn rotate(args: KeyRotateArgs) -> AnyResult {
     let KeyRotateArgs { id, old_expires, expires, store } = args;
-    let (app, clock) = visit(&store).await?;
+    let (app, clock) = visit_existing(&store).await?;
     let moment = |text: String| moment(&text, &clock);
     let rotation = KeyRotation { old_expires_at: old_expires.map(moment), expires_at: expires.map(moment) };
     match app.rotate_key(&id, rotation).await {
@@ -172,7 +183,7 @@ async fn rotate(args: KeyRotateArgs) -> AnyResult {
 }
 
 async fn revoke(store: &StoreArgs, id: &str) -> AnyResult {
-    if visit(store).await?.0.revoke_key(id).await? {
+    if visit_existing(store).await?.0.revoke_key(id).await? {
         notice!("Revoked {id}. A running server rejects it within a second.");
         Ok(())
     } else {

@@ -17,6 +17,7 @@ mod database;
 mod doctor;
 mod health;
 mod keys;
+mod listen_address;
 mod logging;
 mod manual;
 mod moving;

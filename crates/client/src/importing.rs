@@ -18,6 +18,7 @@ use crate::file_body::{FileBody, Source};
 use crate::json_lines::JsonLines;
 use crate::output::{counted, plain, print_line};
 use crate::progress::{Progress, Unit};
+use crate::selection::column_id;
 use crate::server::{Pair, Server};
 use crate::tables::{self, Table};
 
@@ -194,13 +195,14 @@ struct Rejected {
     reason: String,
 }
 
-pub(crate) async fn run(args: ImportArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
+pub(crate) async fn run(mut args: ImportArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
     let kind = FileKind::of(&args.file, args.format)?;
-    let told =
-        |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", args.file.display()));
+    let file = args.file.clone();
+    let told = |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", file.display()));
     let source = Source::open(&args.file).map_err(told)?;
     let server = args.connection.connect(clock)?;
     let table = tables::find(&server, &args.table).await?;
+    args.name_columns(&server, &table).await?;
     let query = query_of(&args);
     let is_small = source.bytes().is_some_and(|bytes| bytes <= AT_ONCE_BYTES_MAX);
     let json = args.connection.json;
@@ -225,6 +227,22 @@ pub(crate) async fn run(args: ImportArgs, clock: Arc<dyn Clock>) -> Result<Endin
             let words = format!("\nStopped waiting. The import {job} goes on in the background.");
             Err(Failure::new(Kind::Interrupted, words))
         }
+    }
+}
+
+impl ImportArgs {
+    /// Replaces the names of columns by their ids, so that a misspelt one is told before the file is sent.
+    async fn name_columns(&mut self, server: &Server, table: &Table) -> Result<(), Failure> {
+        let mapped = self.mapping.iter_mut().filter_map(|(_, column)| column.as_mut());
+        let named: Vec<&mut String> = self.match_on.iter_mut().chain(mapped).collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let columns = table.columns(server).await?;
+        for name in named {
+            *name = column_id(name, &columns)?;
+        }
+        Ok(())
     }
 }
 

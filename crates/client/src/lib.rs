@@ -4,6 +4,7 @@
 
 #[macro_use]
 mod notice;
+mod causes;
 mod columns;
 mod connection;
 mod event_stream;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::causes;
 use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure, Kind};
 use crate::output::{counted, print_line};
@@ -172,6 +173,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         return Ok(Ending::Done);
     }
     if !connection.json {
+        causes::tell(&server, &table, &state.run.failures).await;
         notice!("To run the cells that failed again: rowmill run {} --failed --watch", quoted(&named));
     }
     Ok(Ending::Partial)
@@ -271,6 +273,8 @@ pub(crate) async fn stop(args: StopArgs, clock: Arc<dyn Clock>) -> Result<Ending
     let StopArgs { table, columns, rows, connection } = args;
     let server = connection.connect(clock)?;
     let table = tables::find(&server, &table).await?;
+    let columns =
+        if columns.is_empty() { columns } else { column_ids(&columns, &table.columns(&server).await?)? };
     let named = [("columnIds", columns), ("rowIds", rows)].into_iter().filter(|(_, ids)| !ids.is_empty());
     let body: Map<String, Value> = named.map(|(field, ids)| (field.to_owned(), Value::from(ids))).collect();
     let answer = server.post_json(&table.path("/stop"), Value::from(body).to_string()).await?;

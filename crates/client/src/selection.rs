@@ -53,13 +53,18 @@ impl SelectionArgs {
             None => None,
         };
         let mut filters = filters.map(|GivenFilters(filters)| filters).unwrap_or_default();
-        let columns = if conditions.is_empty() { Vec::new() } else { table.columns(server).await? };
+        let is_any_named = !conditions.is_empty() || !sorting.is_empty();
+        let columns = if is_any_named { table.columns(server).await? } else { Vec::new() };
         for mut condition in conditions {
             condition.column = column_id(&condition.column, &columns)?;
             let filter = serde_json::value::to_raw_value(&condition);
             filters.push(filter.map_err(|error| Failure::failed(error.to_string()))?);
         }
-        Ok(Selection { view_id, filters, sorting, search })
+        let mut sorted = Vec::with_capacity(sorting.len());
+        for SortKey { column, direction } in sorting {
+            sorted.push(SortKey { column: column_id(&column, &columns)?, direction });
+        }
+        Ok(Selection { view_id, filters, sorting: sorted, search })
     }
 }
 
@@ -85,7 +90,7 @@ pub(crate) fn column_ids(named: &[String], columns: &[Column]) -> Result<Vec<Str
     named.iter().map(|name| column_id(name, columns)).collect()
 }
 
-fn column_id(name: &str, columns: &[Column]) -> Result<String, Failure> {
+pub(crate) fn column_id(name: &str, columns: &[Column]) -> Result<String, Failure> {
     let folded = |text: &str| text.trim().to_lowercase();
     let by_id = columns.iter().find(|column| column.id == name);
     let found = by_id.or_else(|| columns.iter().find(|column| folded(&column.header) == folded(name)));

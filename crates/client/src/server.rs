@@ -8,6 +8,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_
 use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
 use rowmill_clock::Clock;
 use rowmill_model::Secret;
+use rowmill_model::connection_failure::explain;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -212,6 +213,8 @@ impl Server {
             return Failure::new(kind, words);
         };
         let Refusal { error, code, details } = refusal;
+        let is_unknown_column =
+            !details.is_empty() && details.iter().all(|detail| names_no_column(&detail.message));
         let mut words = error.clone();
         // One problem is often the sentence itself.
         for detail in details
@@ -223,6 +226,7 @@ impl Server {
         let kind = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Kind::NotSignedIn,
             StatusCode::NOT_FOUND => Kind::NotFound,
+            StatusCode::BAD_REQUEST if is_unknown_column => Kind::NotFound,
             StatusCode::SERVICE_UNAVAILABLE => Kind::Unreachable,
             _ => Kind::Failed,
         };
@@ -239,11 +243,11 @@ impl Server {
             return Failure::failed(cause);
         }
         let words = if error.is_connect() {
-            format!("cannot reach {}: {cause}. Check the URL, and that the server runs", self.url)
+            format!("cannot reach {}: {}", self.url, explain(&cause))
         } else if error.is_timeout() {
             format!("{} did not answer in time", self.url)
         } else {
-            format!("the connection to {} broke: {cause}", self.url)
+            format!("the connection to {} broke: {}", self.url, explain(&cause))
         };
         Failure::new(Kind::Unreachable, words)
     }
@@ -262,6 +266,12 @@ struct Refusal {
 struct Detail {
     path: String,
     message: String,
+}
+
+/// Whether the server says of a name that it is no column.
+fn names_no_column(message: &str) -> bool {
+    message.contains("is not a column of this project")
+        || message.starts_with("There is no column with the id or header")
 }
 
 /// How long to wait before the next try, if the server asks for one.

@@ -82,6 +82,16 @@ pub(crate) struct Run {
     /// `status` alone says it.
     #[serde(default)]
     pub(crate) waiting: Option<Waiting>,
+    /// The run itself says it.
+    #[serde(default)]
+    pub(crate) failures: Vec<CauseCount>,
+}
+
+/// How many cells of a run ended with a code.
+#[derive(Debug, Deserialize)]
+pub(crate) struct CauseCount {
+    pub(crate) code: String,
+    pub(crate) cells: u64,
 }
 
 /// What the cells of a run wait for.
@@ -131,6 +141,8 @@ struct Basis {
     header: String,
     #[serde(default)]
     missing_credential: Option<String>,
+    #[serde(default)]
+    disabled: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,8 +160,8 @@ impl fmt::Display for Estimate {
             Some(Dollars { low, likely, high }) => write!(f, "${likely:.4} (${low:.4} to ${high:.4})"),
             None => write!(f, "cost unknown"),
         }?;
-        for Basis { header, missing_credential } in basis {
-            if let Some(words) = missing_credential {
+        for Basis { header, missing_credential, disabled } in basis {
+            if let Some(words) = disabled.as_ref().or(missing_credential.as_ref()) {
                 write!(f, "\n{header}: {words}")?;
             }
         }

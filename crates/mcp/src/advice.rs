@@ -1,18 +1,31 @@
 //! What to do about cells that failed.
 
-use rowmill_model::ErrorCode;
+use rowmill_model::column::ALL_DISABLED;
+use rowmill_model::{CellError, ErrorCode};
 
 use crate::context::Context;
 
+/// How a column is enabled whose providers are all disabled.
+pub(crate) fn enabling(providers: &str) -> String {
+    format!(
+        "Correcting cells does not help. list_column_kinds says which providers have a key; if none has, a person must enter one \
+         at {providers}. Then enable a provider with set_column, settings {{\"providers\": [{{\"id\": \"hunter-default\", \
+         \"taskType\": \"hunter\", \"enabled\": true}}]}}, and run again with statuses [\"error\"]."
+    )
+}
+
 /// The next step for a failure, in a sentence.
-pub(crate) fn advice(context: &Context<'_>, code: ErrorCode) -> String {
+pub(crate) fn advice(context: &Context<'_>, error: &CellError) -> String {
     let providers = || context.page("settings/providers");
-    match code {
+    if error.message == ALL_DISABLED {
+        return enabling(&providers());
+    }
+    match error.code {
         ErrorCode::MissingInput => {
             "Fill the cells that the column refers to (upsert_rows), or make its reference optional, then run again."
                 .to_owned()
         }
-        ErrorCode::InvalidInput => "Correct the cells that the column uses, then run again.".to_owned(),
+        ErrorCode::InvalidInput => "Correct the cells that the column uses, or its settings (set_column), as the message says; then run again.".to_owned(),
         ErrorCode::ConditionNotMet => "The column's runIf does not hold for these rows; change it if it should.".to_owned(),
         ErrorCode::DependencyError => "Repair and run the column that this one waits for first.".to_owned(),
         ErrorCode::MissingCredentials | ErrorCode::InvalidCredentials => {

@@ -6,6 +6,7 @@ use rowmill_model::template::{Catalogue, Template};
 use rowmill_model::{Column, Table};
 use serde_json::{Map, Value, json};
 
+use crate::answer_size::put;
 use crate::column_settings::{OPTIONS, defaults, of_document};
 use crate::selection::named_filters;
 use crate::value_text::cut_texts;
@@ -30,6 +31,10 @@ pub(crate) fn brief(table: &Table, column: &Column) -> Value {
         fields.retain(|_, value| !is_empty(value));
     }
     cut_texts(&mut shown, TEXT_CHARS_MAX);
+    if let Some(reason) = column.disabled_reason() {
+        // What to do stands at its end.
+        put(&mut shown, "disabled", reason.into());
+    }
     shown
 }
 
@@ -51,6 +56,9 @@ pub(crate) fn whole(table: &Table, column: &Column) -> Value {
     let Some(fields) = shown.as_object_mut() else { return shown };
     if let Some(condition) = document.get("runCondition").filter(|condition| !is_empty(condition)) {
         fields.insert("runIf".to_owned(), named_filters(table, condition.clone()));
+    }
+    if let Some(reason) = column.disabled_reason() {
+        fields.insert("disabled".to_owned(), reason.into());
     }
     if let Some(format) = document.get("format") {
         fields.insert("format".to_owned(), format.clone());

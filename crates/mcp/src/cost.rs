@@ -22,8 +22,11 @@ pub(crate) fn note(estimate: &Estimate) -> String {
     let unknown = of(BasisFrom::Unknown);
     let missing =
         estimate.basis.iter().find_map(|basis| Some((&basis.header, basis.missing_credential.as_ref()?)));
+    let disabled = estimate.basis.iter().find_map(|basis| Some((&basis.header, basis.disabled.as_ref()?)));
     if estimate.cells == 0 {
         "Nothing would run.".to_owned()
+    } else if let Some((header, words)) = disabled {
+        format!("{header} is disabled, and its cells would fail: {words}")
     } else if let Some((header, words)) = missing {
         format!("{header} lacks a credential, and its cells would fail: {words}")
     } else if !unknown.is_empty() {
@@ -70,6 +73,7 @@ mod tests {
                 model: None,
                 usd: None,
                 missing_credential: None,
+                disabled: None,
             });
             let basis: Vec<ColumnBasis> = basis.collect();
             let likely: Option<f64> = columns.iter().map(|(_, usd)| *usd).sum();
@@ -83,6 +87,9 @@ mod tests {
         assert!(note(&unknown).starts_with("Unknown: no finished cell of Greeting"));
         assert!(note(&estimate(&[(BasisFrom::SampledRows, Some(1.0))])).contains("price list"));
         assert_eq!(note(&estimate(&[])), "Nothing would run.");
+        let mut disabled = unknown.clone();
+        disabled.basis[1].disabled = Some("All providers are disabled.".to_owned());
+        assert!(note(&disabled).starts_with("Greeting is disabled"), "{}", note(&disabled));
         let mut lacking = unknown;
         lacking.basis[1].missing_credential = Some("No language model is configured.".to_owned());
         assert!(

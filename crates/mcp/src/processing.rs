@@ -6,7 +6,7 @@ use std::time::Duration;
 use rowmill_app::{ListRows, ProcessingStatus, Start, StoredProject};
 use rowmill_model::filter::Operator;
 use rowmill_model::plan::RunTally;
-use rowmill_model::{Amount, CellStatus, Column, ErrorCode};
+use rowmill_model::{Amount, CellError, CellStatus, Column, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::advice::advice;
@@ -147,24 +147,22 @@ async fn reasons_of(
     column: &Column,
 ) -> Result<Vec<Value>, Refusal> {
     let page = context.app.list_rows(stored, failed_cells(column, None, FAILED_ROWS)).await?;
-    let mut examples: BTreeMap<&'static str, (ErrorCode, String, String)> = BTreeMap::new();
+    let mut examples: BTreeMap<&'static str, (CellError, String)> = BTreeMap::new();
     for row in &page.rows {
         let view = view(&stored.project.table, row)?;
         if let Some(error) = view.state(column).and_then(|state| state.error.as_ref()) {
-            examples
-                .entry(error.code.word())
-                .or_insert_with(|| (error.code, row.id.to_string(), cut(&error.message, 300)));
+            examples.entry(error.code.word()).or_insert_with(|| (error.clone(), row.id.to_string()));
         }
     }
     let mut reasons = Vec::with_capacity(examples.len());
-    for (word, (code, row, message)) in examples {
-        let count = context.app.list_rows(stored, failed_cells(column, Some(code), 1)).await?.total;
+    for (word, (error, row)) in examples {
+        let count = context.app.list_rows(stored, failed_cells(column, Some(error.code), 1)).await?.total;
         reasons.push(json!({
             "column": column.header,
             "code": word,
             "cells": count,
-            "example": { "row": row, "message": message },
-            "do": advice(context, code),
+            "example": { "row": row, "message": cut(&error.message, 300) },
+            "do": advice(context, &error),
         }));
     }
     Ok(reasons)

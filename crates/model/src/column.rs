@@ -11,7 +11,7 @@ use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
 pub use crate::lookup::{
-    FindCompany, FindPeople, Lookup, LookupTask, VerifyEmail, WaterfallEmail, WaterfallProvider,
+    ALL_DISABLED, FindCompany, FindPeople, Lookup, LookupTask, VerifyEmail, WaterfallEmail, WaterfallProvider,
 };
 use crate::record::Slot;
 pub use crate::research::Research;
@@ -130,6 +130,11 @@ impl Column {
     pub fn is_in_batches(&self) -> bool {
         let is_batch = |ai: &AiConfig| !ai.processing.is_realtime() && ai.research.is_none();
         self.kind == ColumnType::Ai && self.ai_config.as_ref().is_some_and(is_batch)
+    }
+
+    /// Why its cells cannot run and what to do, if all its providers are disabled.
+    pub fn disabled_reason(&self) -> Option<&'static str> {
+        self.task_config.as_ref()?.lookup()?.disabled_reason()
     }
 }
 

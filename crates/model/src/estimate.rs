@@ -98,10 +98,15 @@ pub struct ColumnBasis {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 1_000))]
     pub missing_credential: Option<String>,
+    /// All providers of the column are disabled: its cells fail, and nothing is paid. It says what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 1_000))]
+    pub disabled: Option<String>,
 }
 
 /// `last_cells`: the last cells of this column that ran. `sampled_rows`: some of the rows, and the price of the model or
-/// provider. `free`: the column calls nobody who is paid. `unknown`: there is neither, or a credential is missing.
+/// provider. `free`: the column calls nobody who is paid. `unknown`: there is neither, a credential is missing, or the column is
+/// disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BasisFrom {

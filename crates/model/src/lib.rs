@@ -12,6 +12,7 @@ pub mod bounded_json;
 pub mod cell;
 pub mod cell_status;
 pub mod column;
+pub mod connection_failure;
 pub mod copying;
 pub mod corrections;
 pub mod estimate;

@@ -48,6 +48,11 @@ impl LookupTask {
     }
 }
 
+/// What cells, estimates, agents and the page say of a column whose providers are all disabled.
+pub const ALL_DISABLED: &str = "All providers of this column are disabled, so nobody is asked. Providers without an API key when \
+     the column is made start disabled, and a key that is added later does not enable them. Set a key under Settings, Providers, \
+     and then enable the provider in the column settings.";
+
 /// The part that all these tasks have.
 #[derive(Debug, Clone, Copy)]
 pub struct Lookup<'a> {
@@ -62,6 +67,11 @@ impl<'a> Lookup<'a> {
         let mut entries: Vec<_> = self.providers.iter().filter(|entry| entry.enabled).collect();
         entries.sort_by_key(|entry| entry.order);
         entries
+    }
+
+    /// Why nobody can be asked and what to do, if no provider is enabled.
+    pub fn disabled_reason(&self) -> Option<&'static str> {
+        self.enabled().is_empty().then_some(ALL_DISABLED)
     }
 }
 

@@ -7,6 +7,7 @@ use rusqlite::{CachedStatement, Connection};
 
 use crate::blocks::block_key;
 use crate::convert::backend;
+use crate::lookup_build;
 use crate::positions::key;
 
 pub(crate) fn writes(connection: &Connection, num: i64, writes: &WriteSet<()>) -> Result<()> {
@@ -161,9 +162,13 @@ impl Apply<'_> {
             self.connection,
             "DELETE FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 AND position = ?4",
         )?;
+        let under_way = lookup_build::slots_under_way(self.connection, self.num)?;
         for ((slot, hash, position), is_there) in &writes.lookups {
             let change = if *is_there { &mut insert } else { &mut delete };
             change.execute((self.num, slot, hash, position)).map_err(backend)?;
+            if under_way.contains(slot) {
+                lookup_build::note(self.connection, self.num, *slot, (*hash, *position), *is_there)?;
+            }
         }
         Ok(())
     }

@@ -39,6 +39,16 @@ impl<T> Default for FairQueue<T> {
 
 impl<T> FairQueue<T> {
     pub(crate) fn push(&mut self, tenant: Tenant, work: T) {
+        self.line(tenant).push_back(work);
+    }
+
+    /// Puts work back before all else of the tenant.
+    pub(crate) fn push_front(&mut self, tenant: Tenant, work: T) {
+        self.line(tenant).push_front(work);
+    }
+
+    /// The line of a tenant that is about to wait.
+    fn line(&mut self, tenant: Tenant) -> &mut VecDeque<T> {
         let (floor, since) = (self.floor, self.next_turn());
         let account = self.accounts.entry(tenant).or_insert_with(|| Account {
             waiting: VecDeque::new(),
@@ -50,7 +60,14 @@ impl<T> FairQueue<T> {
             account.since = since;
             self.order.insert((account.served, since, tenant));
         }
-        account.waiting.push_back(work);
+        &mut account.waiting
+    }
+
+    /// What comes next once so much more time is on a tenant's account, if it is another tenant's.
+    pub(crate) fn next_besides(&self, tenant: Tenant, time: Duration) -> Option<&T> {
+        let own = self.accounts.get(&tenant).map_or(self.floor, |account| account.served) + time;
+        let (served, _, other) = self.order.iter().find(|(_, _, other)| *other != tenant)?;
+        if *served < own { self.accounts.get(other)?.waiting.front() } else { None }
     }
 
     /// What comes next, and whose it is.
@@ -168,5 +185,22 @@ mod tests {
         queue.push(Tenant::team(2), "x");
         queue.charge(tenant, Duration::from_millis(1));
         assert_eq!(queue.peek(), Some((Tenant::team(2), &"x")));
+    }
+
+    #[test]
+    fn work_that_is_put_back_comes_after_those_who_were_served_less_and_before_its_own_line() {
+        let (one, two) = (Tenant::team(1), Tenant::team(2));
+        let mut queue = FairQueue::default();
+        queue.push(one, "a");
+        queue.push(one, "b");
+        queue.pop().unwrap();
+        queue.push(two, "x");
+        assert_eq!(queue.next_besides(one, Duration::ZERO), None);
+        assert_eq!(queue.next_besides(one, Duration::from_millis(1)), Some(&"x"));
+        assert_eq!(queue.next_besides(two, Duration::from_millis(1)), Some(&"b"));
+        queue.push_front(one, "a");
+        queue.charge(one, Duration::from_millis(1));
+        let order: Vec<&str> = std::iter::from_fn(|| queue.pop().map(|(_, name)| name)).collect();
+        assert_eq!(order, ["x", "a", "b"]);
     }
 }

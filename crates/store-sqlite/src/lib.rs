@@ -25,7 +25,9 @@ mod kept_answers;
 mod ledger;
 mod listeners;
 mod live_counts;
+mod lookup_build;
 mod lookups;
+mod match_index;
 mod observe;
 mod page_checksums;
 mod page_reads;
@@ -59,6 +61,7 @@ mod value_bytes;
 mod webhook_store;
 mod webhooks;
 mod work;
+mod write_queue;
 mod writer;
 
 pub use crate::backup::{BackupContent, back_up, has_checksums, verify};

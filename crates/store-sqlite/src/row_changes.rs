@@ -17,8 +17,9 @@ use crate::positions::key;
 use crate::project_state::{self, State};
 use crate::{apply, ended_runs, ledger, lookups, pages, webhooks};
 
-/// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole.
-const FLUSH_BYTES: usize = 4 * 1024 * 1024;
+/// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole, and a bulk
+/// write looks early whether it gives way (see `write_queue`): it does so while SQLite works.
+const FLUSH_BYTES: usize = 256 * 1024;
 
 /// A project in the transaction that changes its rows.
 pub(crate) struct OpenProject<'c> {

@@ -13,7 +13,7 @@ use crate::documents::{self, Documents};
 use crate::positions::{find_key, split};
 use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
-use crate::{import_jobs, lookups, pages, receipts};
+use crate::{import_jobs, lookup_build, pages, receipts};
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -26,7 +26,7 @@ pub(crate) fn insert(
     let inserted = receipts::once(connection, once.as_ref(), || {
         let state = project_state::state_at(connection, project, version)?;
         if let Some(slot) = match_on {
-            lookups::ensure(connection, state.head.num, slot)?;
+            lookup_build::ensure(connection, state.head.num, slot)?;
         }
         let mut open = open(connection, documents, state, project_save)?;
         let inserted = match match_on {
@@ -99,19 +99,20 @@ fn upsert_all(
 pub(crate) fn write_cells(
     connection: &Connection,
     documents: &Documents,
-    batch: WriteCells,
+    batch: &WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
     let WriteCells { project, version, project_save, cells, expected, new_bytes_max, now_ms, returning } =
         batch;
-    let state = project_state::state_at(connection, project, version)?;
+    let now_ms = *now_ms;
+    let state = project_state::state_at(connection, *project, *version)?;
     if let Some(expected) = expected
-        && pages::find(connection, state.head, expected.id)?.as_ref() != Some(&*expected)
+        && pages::find(connection, state.head, expected.id)?.as_ref() != Some(&**expected)
     {
         return Err(StoreError::Stale);
     }
-    let mut open = open(connection, documents, state, project_save)?;
+    let mut open = open(connection, documents, state, project_save.clone())?;
     let mut unknown = Vec::new();
-    for (row, writes) in writes_by_row(&cells) {
+    for (row, writes) in writes_by_row(cells) {
         let Some(position) = open.load_row_by_id(row)? else {
             unknown.push(row);
             continue;
@@ -122,10 +123,10 @@ pub(crate) fn write_cells(
         open.changes.write(position, &writes, now_ms)?;
         open.flush_if_large()?;
     }
-    open.changes.check_new_bytes(new_bytes_max)?;
+    open.changes.check_new_bytes(*new_bytes_max)?;
     let change = open.finish(now_ms)?;
     let mut rows = Vec::with_capacity(returning.len());
-    for row in returning {
+    for row in returning.iter().copied() {
         match pages::find(connection, state.head, row)? {
             Some(stored) => rows.push(stored),
             None if unknown.contains(&row) => {}

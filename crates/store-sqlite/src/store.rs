@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use rowmill_model::plan::{EndedRun, StartedBy};
-use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
@@ -25,13 +24,15 @@ use crate::data_dir::{
     DATABASE_FILE, check_restored, create_private, make_private, restrict_files, take_lock,
 };
 use crate::documents::Documents;
+use crate::match_index::MatchIndexer;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::upgrade_copy::{BeforeMigration, keep_copy};
-use crate::writer::{Weight, Writer};
+use crate::write_queue::Weight;
+use crate::writer::Writer;
 use crate::{
-    carry, documents, ended_runs, guests, import_jobs, lookups, page_checksums, page_reads, project_state,
-    projects, receipts, rows, runs, schema, sealed, teams, work,
+    carry, documents, ended_runs, guests, import_jobs, lookup_build, page_checksums, page_reads,
+    project_state, projects, receipts, rows, runs, schema, sealed, teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
@@ -48,8 +49,9 @@ pub enum Access {
 
 #[derive(Debug)]
 pub struct SqliteStore {
-    pub(crate) writer: Writer,
+    pub(crate) writer: Arc<Writer>,
     pub(crate) readers: Arc<Readers>,
+    match_indexer: MatchIndexer,
     documents: Arc<Documents>,
     purge_pending: Arc<AtomicBool>,
     _lock: Option<File>,
@@ -82,6 +84,7 @@ impl SqliteStore {
                 "this database was made by an earlier version and has no checksums; `rowmill move` to a new folder adds them"
             );
         }
+        lookup_build::prepare(&connection)?;
         restrict_files(data_dir);
         carry::check_finished(&connection)?;
         let documents = Arc::new(Documents::default());
@@ -90,9 +93,12 @@ impl SqliteStore {
             import_jobs::release_all(&connection)?;
         }
         let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
+        let readers = Arc::new(Readers::open(file)?);
+        let writer = Arc::new(Writer::start(connection, Arc::clone(&purge_pending))?);
         Ok(Self {
-            readers: Arc::new(Readers::open(file)?),
-            writer: Writer::start(connection, Arc::clone(&purge_pending))?,
+            match_indexer: MatchIndexer::new(Arc::clone(&writer), Arc::clone(&readers)),
+            readers,
+            writer,
             documents,
             purge_pending,
             _lock: lock,
@@ -229,7 +235,7 @@ impl Store for SqliteStore {
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
         if let Some(slot) = batch.match_on {
-            self.index(batch.project, slot).await?;
+            self.match_indexer.index(batch.project, slot).await?;
         }
         let weight = Weight::of_rows(batch.rows.len());
         self.change_by(weight, move |connection, documents| rows::insert(connection, documents, batch)).await
@@ -242,13 +248,16 @@ impl Store for SqliteStore {
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
         let weight = Weight::of_rows(guests.len());
+        let guests = Arc::new(guests);
         self.change_by(weight, move |connection, documents| guests::upsert(connection, documents, &guests))
             .await
     }
 
     async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {
         let weight = Weight::of_rows(batch.cells.len());
-        self.change_by(weight, move |connection, documents| rows::write_cells(connection, documents, batch))
+        // A bulk write may be done again. The values are not copied for that.
+        let batch = Arc::new(batch);
+        self.change_by(weight, move |connection, documents| rows::write_cells(connection, documents, &batch))
             .await
     }
 
@@ -399,26 +408,9 @@ impl SqliteStore {
     /// Runs work that changes rows.
     async fn change<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Clone + Send + 'static,
     ) -> Result<T> {
         self.change_by(Weight::Light, work).await
-    }
-
-    /// Indexes a column that rows are matched on, in slices: other writes go on in between.
-    async fn index(&self, project: ProjectId, slot: Slot) -> Result<()> {
-        let is_whole = |connection: &Connection| match project_state::head(connection, project)? {
-            Some(head) => lookups::is_whole(connection, head.num, slot),
-            None => Ok(true),
-        };
-        if self.readers.read(is_whole)? {
-            return Ok(());
-        }
-        let slice = move |connection: &Connection| match project_state::head(connection, project)? {
-            Some(head) => lookups::index_slice(connection, head.num, slot),
-            None => Ok(true),
-        };
-        while !self.writer.write(slice).await? {}
-        Ok(())
     }
 
     /// Has what is left of deleted projects swept up when nobody waits for the writer.
@@ -432,7 +424,7 @@ impl SqliteStore {
     pub(crate) async fn change_by<T: Send + 'static>(
         &self,
         weight: Weight,
-        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Clone + Send + 'static,
     ) -> Result<T> {
         let documents = Arc::clone(&self.documents);
         self.writer.change(weight, move |connection| work(connection, &documents)).await

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::documents::Documents;
 use crate::readers::ReadKind;
 use crate::store::SqliteStore;
-use crate::writer::Weight;
+use crate::write_queue::Weight;
 use crate::{trash, trashed_projects};
 
 #[async_trait]

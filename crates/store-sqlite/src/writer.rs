@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_fairness::{FairSemaphore, Permit, Tenant};
+use rowmill_fairness::{FairSemaphore, Tenant};
 use rowmill_store::{Change, Listener, Result, StoreError};
 use rowmill_telemetry::TraceContext;
 use rusqlite::Connection;
@@ -17,35 +17,22 @@ use tokio::sync::oneshot;
 use crate::commit_health::{CommitHealth, touch};
 use crate::connection::{in_transaction, run_cached};
 use crate::convert::backend;
-use crate::fair_queue::FairQueue;
 use crate::listeners::Listeners;
 use crate::purge;
+use crate::write_queue::{Arrived, Job, STEPS_BETWEEN_LOOKS, Undo, Weight, Write, WriteQueue};
 
 /// How many writes of one tenant may be queued; further callers wait for a place in the queue.
 const QUEUE_LEN_EACH: usize = 1024;
 /// How many writes of all tenants may be queued.
 const QUEUE_LEN: usize = 4 * QUEUE_LEN_EACH;
-/// A write of more rows than this is a bulk write.
-pub(crate) const BULK_ROWS: usize = 500;
 /// How many writes share one commit at most.
 const BATCH_LEN_MAX: usize = 512;
 /// A transaction that has taken this long takes no more writes and is committed.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
 
-/// Does its work in the open transaction, if one could be opened. Returns what answers the caller after the commit.
-type Work = Box<dyn FnOnce(Option<&Connection>, Undo) -> Worked + Send>;
-type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
-
-/// What became of a write, before the commit.
-struct Worked {
-    reply: Reply,
-    /// Why it failed, if the disk is the reason. The whole transaction may be lost then.
-    fault: Option<StoreError>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Writer {
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     /// Who may wait in the queue.
     places: Arc<FairSemaphore>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -53,73 +40,26 @@ pub(crate) struct Writer {
     health: Arc<CommitHealth>,
 }
 
-/// How long a write takes, roughly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
-    Light,
-    /// Long enough that writes in the same transaction would wait for it.
-    Bulk,
-}
-
-impl Weight {
-    pub(crate) fn of_rows(rows: usize) -> Self {
-        if rows > BULK_ROWS { Self::Bulk } else { Self::Light }
-    }
-}
-
-struct Job {
-    work: Work,
-    weight: Weight,
-    /// Given back when the work begins.
-    place: Permit,
-}
-
-/// What waits for the writer.
-#[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
-    arrived: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    jobs: FairQueue<Job>,
-    is_closed: bool,
-}
-
-impl Queue {
-    fn push(&self, tenant: Tenant, job: Job) -> Result<()> {
-        let mut waiting = self.waiting.lock();
-        if waiting.is_closed {
-            return Err(StoreError::Closed);
-        }
-        waiting.jobs.push(tenant, job);
-        drop(waiting);
-        self.arrived.notify_one();
-        Ok(())
-    }
-
-    fn close(&self) {
-        self.waiting.lock().is_closed = true;
-        self.arrived.notify_one();
-    }
-}
-
-impl std::fmt::Debug for Queue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Queue")
-    }
-}
-
 impl Writer {
     /// How many writes wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.queue.waiting.lock().jobs.len()
+        self.queue.len()
     }
 
     /// `purge_pending` is set when there is a deleted project to purge.
     pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
-        let queue = Arc::<Queue>::default();
+        Self::start_with(connection, purge_pending, WriteQueue::default())
+    }
+
+    fn start_with(
+        mut connection: Connection,
+        purge_pending: Arc<AtomicBool>,
+        queue: WriteQueue,
+    ) -> Result<Self> {
+        let queue = Arc::new(queue);
+        let preempting = Arc::clone(&queue);
+        let preempts = move || preempting.preempts();
+        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(preempts)).map_err(backend)?;
         let waiting = Arc::clone(&queue);
         let health = Arc::<CommitHealth>::default();
         let noted = Arc::clone(&health);
@@ -141,6 +81,10 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let mut work = Some(work);
+        let work = move |connection: &Connection| {
+            work.take().map_or(Err(StoreError::Closed), |work| work(connection))
+        };
         self.send(Weight::Light, work, |done| done).await
     }
 
@@ -148,40 +92,31 @@ impl Writer {
     async fn send<T: Send + 'static, U: Send + 'static>(
         &self,
         weight: Weight,
-        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        work: impl FnMut(&Connection) -> Result<T> + Send + 'static,
         told: impl FnOnce(T) -> U + Send + 'static,
     ) -> Result<U> {
-        let ((answer, answered), trace) = (oneshot::channel(), TraceContext::current());
-        let work: Work = Box::new(move |connection, undo| {
-            let work = |connection: &Connection| TraceContext::sync_scope(trace, || work(connection));
-            let outcome = connection.map(|connection| undoable(connection, undo, work));
-            let failure = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
-            let fault = failure.filter(|failure| failure.is_of_storage()).map(StoreError::again);
-            let reply: Reply = Box::new(move |committed| {
-                // A caller that has gone away wants no answer.
-                let _ = answer.send(match (outcome, committed) {
-                    (Some(Err(refusal)), _) => Err(refusal),
-                    (Some(Ok(done)), Ok(())) => Ok(told(done)),
-                    (_, Err(failure)) => Err(failure.again()),
-                    (None, Ok(())) => Err(StoreError::Closed),
-                });
-            });
-            Worked { reply, fault }
-        });
+        let (answer, answered) = oneshot::channel();
+        let write =
+            Box::new(PendingWrite { work, told, outcome: None, answer, trace: TraceContext::current() });
         let tenant = Tenant::current();
         let place = self.places.acquire(tenant).await;
-        self.queue.push(tenant, Job { work, weight, place })?;
+        self.queue.push(tenant, Job { write, weight, place, lost: Duration::ZERO })?;
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Runs work that changes rows. Listeners are told of the changes in the order of the commits, before the caller is
-    /// answered.
+    /// answered. A bulk write may be preempted, and is then done again.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         weight: Weight,
-        work: impl FnOnce(&Connection) -> Result<(T, Vec<Change>)> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<(T, Vec<Change>)> + Clone + Send + 'static,
     ) -> Result<T> {
         let listeners = Arc::clone(&self.listeners);
+        let mut work = Some(work);
+        let work = move |connection: &Connection| {
+            let work = if weight == Weight::Bulk { work.clone() } else { work.take() };
+            work.map_or(Err(StoreError::Closed), |work| work(connection))
+        };
         self.send(weight, work, move |(done, changes)| {
             for change in &changes {
                 listeners.tell(change);
@@ -218,29 +153,61 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool, health: &CommitHealth) {
+fn run(connection: &Connection, queue: &WriteQueue, purge_pending: &AtomicBool, health: &CommitHealth) {
     loop {
-        let mut waiting = queue.waiting.lock();
-        while waiting.jobs.is_empty() && !waiting.is_closed && !purge_pending.load(Ordering::Acquire) {
-            queue.arrived.wait(&mut waiting);
-        }
-        let (is_empty, is_closed) = (waiting.jobs.is_empty(), waiting.is_closed);
-        drop(waiting);
-        match (is_empty, is_closed) {
-            (false, _) => commit_batch(connection, queue, health),
-            (true, true) => break,
+        match queue.wait(purge_pending) {
+            Arrived::Writes => commit_batch(connection, queue, health),
+            Arrived::End => break,
             // Nobody waits: a good moment to purge deleted projects.
-            (true, false) => purge_pending.store(sweep(connection), Ordering::Release),
+            Arrived::Nothing => purge_pending.store(sweep(connection), Ordering::Release),
         }
     }
     // Folding the log into the file makes the next start quick; failing to is harmless.
     let _ = connection.pragma_update(None, "wal_checkpoint", "truncate");
 }
 
+/// A write with all that it needs to be done and answered.
+struct PendingWrite<T, U, W, F> {
+    work: W,
+    /// Called once the work is on the disk.
+    told: F,
+    outcome: Option<Result<T>>,
+    answer: oneshot::Sender<Result<U>>,
+    trace: Option<TraceContext>,
+}
+
+impl<T, U, W, F> Write for PendingWrite<T, U, W, F>
+where
+    T: Send,
+    U: Send,
+    W: FnMut(&Connection) -> Result<T> + Send,
+    F: FnOnce(T) -> U + Send,
+{
+    fn run(&mut self, connection: &Connection, undo: Undo) {
+        let work = |connection: &Connection| TraceContext::sync_scope(self.trace, || (self.work)(connection));
+        self.outcome = Some(undoable(connection, undo, work));
+    }
+
+    fn fault(&self) -> Option<StoreError> {
+        let failure = self.outcome.as_ref()?.as_ref().err();
+        failure.filter(|failure| failure.is_of_storage()).map(StoreError::again)
+    }
+
+    fn reply(self: Box<Self>, committed: Result<(), &StoreError>) {
+        // A caller that has gone away wants no answer.
+        let _ = self.answer.send(match (self.outcome, committed) {
+            (Some(Err(refusal)), _) => Err(refusal),
+            (Some(Ok(done)), Ok(())) => Ok((self.told)(done)),
+            (_, Err(failure)) => Err(failure.again()),
+            (None, Ok(())) => Err(StoreError::Closed),
+        });
+    }
+}
+
 /// The writes of one transaction, and whose they are.
 #[derive(Default)]
 struct Batch {
-    replies: Vec<Reply>,
+    writes: Vec<Box<dyn Write>>,
     /// How long each took.
     took: Vec<(Tenant, Duration)>,
     /// The last failure of the disk.
@@ -250,46 +217,64 @@ struct Batch {
 impl Batch {
     /// The next write, if it may share the transaction: nobody waits for another tenant's bulk write because
     /// their own was committed along with it.
-    fn next(&self, queue: &Queue) -> Option<(Tenant, Job)> {
-        let mut waiting = queue.waiting.lock();
-        let (tenant, job) = waiting.jobs.peek()?;
-        let is_alone = self.took.iter().all(|(other, _)| *other == tenant);
-        if job.weight == Weight::Bulk && !is_alone { None } else { waiting.jobs.pop() }
+    fn next(&self, queue: &WriteQueue) -> Option<(Tenant, Job)> {
+        queue.pop_if(|tenant, job| {
+            job.weight == Weight::Light || self.took.iter().all(|(other, _)| *other == tenant)
+        })
     }
 
-    fn run(&mut self, tenant: Tenant, job: Job, transaction: Option<&Connection>, queue: &Queue) {
-        let Job { work, weight: _, place } = job;
-        drop(place);
+    /// Returns whether the write was done. If not, it is back in the queue, and the transaction is of no use.
+    fn run(
+        &mut self,
+        (tenant, mut job): (Tenant, Job),
+        transaction: Option<&Connection>,
+        queue: &WriteQueue,
+    ) -> bool {
+        let undo = if self.writes.is_empty() { Undo::Everything } else { Undo::ThisAlone };
         let started = SystemClock.monotonic();
-        let undo = if self.replies.is_empty() { Undo::Everything } else { Undo::ThisAlone };
-        let Worked { reply, fault } = work(transaction, undo);
-        self.replies.push(reply);
-        self.fault = fault.or(self.fault.take());
+        // What SQLite interrupts loses its whole transaction.
+        if job.weight == Weight::Bulk && undo == Undo::Everything {
+            queue.begin_bulk(tenant, job.lost);
+        }
+        if let Some(connection) = transaction {
+            job.write.run(connection, undo);
+        }
         let time = started.elapsed();
+        if queue.end_bulk() {
+            queue.put_back(tenant, job, time);
+            return false;
+        }
+        let Job { write, place, .. } = job;
+        drop(place);
+        self.fault = write.fault().or(self.fault.take());
+        self.writes.push(write);
         self.took.push((tenant, time));
-        queue.waiting.lock().jobs.charge(tenant, time);
+        queue.charge(tenant, time);
+        true
     }
 
     /// Charges the time of the commit to the tenants in it, in proportion to the time their writes took.
-    fn charge_commit(&self, time: Duration, queue: &Queue) {
+    fn charge_commit(&self, time: Duration, queue: &WriteQueue) {
         let all: Duration = self.took.iter().map(|(_, time)| *time).sum();
-        let mut waiting = queue.waiting.lock();
         for (tenant, took) in &self.took {
             let part = took.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE);
-            waiting.jobs.charge(*tenant, time.mul_f64(part.min(1.0)));
+            queue.charge(*tenant, time.mul_f64(part.min(1.0)));
         }
     }
 }
 
-fn commit_batch(connection: &Connection, queue: &Queue, health: &CommitHealth) {
+fn commit_batch(connection: &Connection, queue: &WriteQueue, health: &CommitHealth) {
     let mut batch = Batch::default();
     let changes_before = connection.total_changes();
     let begun = run_cached(connection, "BEGIN IMMEDIATE");
     let transaction = begun.is_ok().then_some(connection);
     let started = SystemClock.monotonic();
-    while let Some((tenant, job)) = batch.next(queue) {
-        batch.run(tenant, job, transaction, queue);
-        let is_full = batch.replies.len() >= BATCH_LEN_MAX || started.elapsed() >= BATCH_TIME_MAX;
+    while let Some(next) = batch.next(queue) {
+        if !batch.run(next, transaction, queue) {
+            roll_back(connection);
+            return;
+        }
+        let is_full = batch.writes.len() >= BATCH_LEN_MAX || started.elapsed() >= BATCH_TIME_MAX;
         // After a write that could not be undone cleanly, the next one waits for the next transaction.
         if is_full || connection.is_autocommit() {
             break;
@@ -310,23 +295,20 @@ fn commit_batch(connection: &Connection, queue: &Queue, health: &CommitHealth) {
     }
     batch.charge_commit(started.elapsed().saturating_sub(worked), queue);
     if let Err(failure) = &committed {
-        let writes = batch.replies.len();
+        let writes = batch.writes.len();
         tracing::error!(%failure, writes, "a commit failed; its writes were rolled back");
-        if !connection.is_autocommit() {
-            let _ = run_cached(connection, "ROLLBACK");
-        }
+        roll_back(connection);
     }
-    for reply in batch.replies {
-        reply(committed.as_ref().copied());
+    for write in batch.writes {
+        write.reply(committed.as_ref().copied());
     }
 }
 
-/// What is rolled back when a write fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Undo {
-    /// The transaction, in which nothing else was done yet. A savepoint would copy every page it touches.
-    Everything,
-    ThisAlone,
+/// Ends a transaction, unless SQLite has rolled it back by itself.
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit() {
+        let _ = run_cached(connection, "ROLLBACK");
+    }
 }
 
 fn undoable<T>(
@@ -369,67 +351,4 @@ fn sweep(connection: &Connection) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_write_waits_for_the_one_under_way_and_not_for_all_that_a_neighbour_queued() {
-        let connection = Connection::open_in_memory().unwrap();
-        let writer = Arc::new(Writer::start(connection, Arc::default()).unwrap());
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let (let_go, held) = mpsc::channel::<()>();
-        let mut held = Some(held);
-        let mut queue = |team: u128, name: &'static str| {
-            let (writer, order, held) = (Arc::clone(&writer), Arc::clone(&order), held.take());
-            let work = move |_: &Connection| {
-                // The first holds up all others until they have queued.
-                held.map_or(Ok(()), |held| held.recv()).unwrap();
-                order.lock().push(name);
-                Ok(())
-            };
-            tokio::spawn(
-                Tenant::team(team).scope(async move { writer.send(Weight::Bulk, work, |done| done).await }),
-            )
-        };
-        let queued = [
-            queue(1, "first"),
-            queue(1, "second"),
-            queue(1, "third"),
-            queue(2, "quiet"),
-            queue(1, "fourth"),
-            queue(2, "quiet again"),
-        ];
-        // One thread runs them all: once it is this one's turn again, all have queued.
-        tokio::task::yield_now().await;
-        std::thread::sleep(Duration::from_millis(50));
-        let_go.send(()).unwrap();
-        for write in queued {
-            write.await.unwrap().unwrap();
-        }
-        assert_eq!(*order.lock(), ["first", "quiet", "quiet again", "second", "third", "fourth"]);
-        writer.close();
-        let late = writer.write(|_| Ok(())).await;
-        assert!(matches!(late, Err(StoreError::Closed)), "{late:?}");
-    }
-
-    #[test]
-    fn a_bulk_write_does_not_join_anothers_transaction() {
-        let places = FairSemaphore::new(1, 1);
-        let tenant = Tenant::team(1);
-        for (weight, of, may_join) in [
-            (Weight::Bulk, 1, true),
-            (Weight::Light, 1, true),
-            (Weight::Light, 2, true),
-            (Weight::Bulk, 2, false),
-        ] {
-            let queue = Queue::default();
-            let place = places.try_acquire(tenant).unwrap();
-            let work: Work = Box::new(|_, _| Worked { reply: Box::new(|_| ()), fault: None });
-            queue.push(Tenant::team(of), Job { work, weight, place }).unwrap();
-            let batch = Batch { took: vec![(tenant, Duration::from_millis(1))], ..Batch::default() };
-            assert_eq!(batch.next(&queue).is_some(), may_join, "{weight:?} of {of}");
-        }
-    }
-}
+mod tests;

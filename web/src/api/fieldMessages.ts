@@ -118,8 +118,7 @@ export function problemSentence(offence: FieldProblem): string {
 function wordsOf(offence: FieldProblem): string {
   const field = fieldOf(offence);
   const better = MESSAGES.find(([pattern, told]) => pattern.test(field) && told.test(offence.message))?.[2];
-  // For an invalid pattern, only the reason.
-  return better ?? withoutLimitNames(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
+  return better ?? withoutLimitNames(offence.message).replace(/ \(pattern .*\)$/, '');
 }
 
 /** A message without the names of limits, such as `(rowsMax)`. */

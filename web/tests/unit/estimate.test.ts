@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import LOOKUP from '../../../crates/model/src/lookup.rs?raw';
 import type { Estimate, TriggerBody } from '../../src/api/types';
+import { ALL_DISABLED } from '../../src/table/model/lookups';
 import { basisText, batchText, costFigure, estimateRun, notRunText, timeFigure, withoutManualValues } from '../../src/table/runs/estimate';
 
 const BASIS = { header: 'A', from: 'last_cells' as const, sample: 5 };
@@ -37,6 +39,9 @@ test('an estimate is said in words', () => {
   const lacking = { ...unknown, basis: unknown.basis.map((basis) => ({ ...basis, missingCredential: 'No model is configured.' })) };
   expect(costFigure(lacking).note).toBe('a credential is missing');
   expect(basisText(lacking)).toBe('“A” lacks a credential: No model is configured.');
+  const disabled = { ...unknown, basis: unknown.basis.map((basis) => ({ ...basis, disabled: 'All providers are disabled.' })) };
+  expect(costFigure(disabled)).toEqual({ value: 'Unknown', note: 'a column is disabled' });
+  expect(basisText(disabled)).toBe('“A” is disabled, and its cells would fail: All providers are disabled.');
   const free = { ...answer([30]), basis: [{ ...BASIS, columnId: 'c0', cells: 30, from: 'free' as const }] };
   expect(costFigure(free).value).toBe('Free');
 });
@@ -61,4 +66,9 @@ test('what people wrote can be left out of a run of one column', () => {
   expect(withoutManualValues({ columnIds: ['a'], filters: [before] })?.filters).toEqual([before, left]);
   expect(withoutManualValues({ columnIds: ['a', 'b'] })).toBeUndefined();
   expect(withoutManualValues({ force: true })).toBeUndefined();
+});
+
+test('the page says the same of disabled columns as the server', () => {
+  const told = /ALL_DISABLED: &str = "([^"]+)"/.exec(LOOKUP)?.[1]?.replace(/\\\n\s*/g, '');
+  expect(told).toBe(ALL_DISABLED);
 });

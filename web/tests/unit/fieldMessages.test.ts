@@ -18,8 +18,12 @@ test.each<[ApiError, string]>([
     'Success statuses must be numbers such as 200, or ranges such as 200..299.',
   ],
   [
-    refused(['filters[0].value', 'Invalid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
-    'Filter: Invalid pattern: unclosed group.',
+    refused(['filters[0].value', 'This pattern is not a regular expression. To find a character such as ( or * itself, write a backslash before it. (unclosed group)']),
+    'Filter: This pattern is not a regular expression. To find a character such as ( or * itself, write a backslash before it. (unclosed group).',
+  ],
+  [
+    refused(['name', 'must contain only letters, digits, _ and -, such as CRM_TOKEN (pattern ^[A-Za-z0-9_-]+$)']),
+    'Name must contain only letters, digits, _ and -, such as CRM_TOKEN.',
   ],
   [refused(['cells[0].rowId', 'is not a row of this project']), 'This row was deleted in the meantime.'],
   [refused(['taskConfig.webScraper.selectors.include[0]', 'is too long']), 'Only these parts is too long.'],

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::containers;
 use super::release::{CHECKSUMS, Made, Options, make};
-use crate::process::{AnyResult, output, program, run, run_within};
+use super::{alert_rules, containers};
+use crate::process::{AnyResult, cargo, output, program, run, run_within};
 use crate::server;
 
 const LIMIT: Duration = Duration::from_mins(2);
@@ -18,27 +18,32 @@ const SCRIPT: &str = "packaging/deb/test-install.sh";
 /// Runs the first in a copy of the system.
 const IN_A_COPY: &str = "packaging/deb/in-a-copy.sh";
 
-/// With `lint`, Debian's own linter looks at the package, too: it takes longer than all the rest.
-pub(crate) fn test(lint: bool) -> AnyResult {
+/// In its large form, `cargo install` builds and installs the binary, and Debian's own linter looks at the package: both take
+/// longer than all the rest.
+pub(crate) fn test(large: bool) -> AnyResult {
     containers::lint()?;
+    alert_rules::test()?;
     let folder = crate::tools::folder()?.join("package");
+    if large {
+        install_with_cargo(&folder.join("installed"))?;
+    }
     let made = make(&Options {
         binary: Some(server::build()?),
         folder: Some(folder.join("made")),
         version: Some(NEW.to_owned()),
         fast: true,
     })?;
-    let tested = check_archive(&made).and_then(|()| check_package(made.deb.as_deref(), &folder, lint));
+    let tested = check_archive(&made).and_then(|()| check_package(made.deb.as_deref(), &folder, large));
     fs::remove_dir_all(&folder)?;
     tested
 }
 
-fn check_package(deb: Option<&Path>, folder: &Path, lint: bool) -> AnyResult {
+fn check_package(deb: Option<&Path>, folder: &Path, large: bool) -> AnyResult {
     let Some(deb) = deb else {
         println!("skipped: no Debian package can be made here");
         return Ok(());
     };
-    if lint {
+    if large {
         lintian(deb)?;
     }
     install(&older(deb, folder)?, deb, folder)
@@ -72,7 +77,18 @@ fn check_archive(made: &Made) -> AnyResult {
             return Err(format!("{name} in the tarball is empty").into());
         }
     }
-    let version = output(program(unpacked.join("rowmill")).arg("--version"))?;
+    check_version(&unpacked.join("rowmill"))
+}
+
+/// As the README says it, but without optimizations, to be quicker.
+fn install_with_cargo(folder: &Path) -> AnyResult {
+    let arguments = ["install", "--path", "crates/cli", "--locked", "--debug", "--root"];
+    run(cargo().args(arguments).arg(folder))?;
+    check_version(&folder.join("bin/rowmill"))
+}
+
+fn check_version(binary: &Path) -> AnyResult {
+    let version = output(program(binary).arg("--version"))?;
     if version.starts_with("rowmill ") { Ok(()) } else { Err(format!("--version says {version}").into()) }
 }
 

@@ -1,5 +1,6 @@
 //! `cargo xtask dist`, and the test of what it makes.
 
+mod alert_rules;
 mod containers;
 mod contents;
 mod deb;

@@ -26,7 +26,8 @@ use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries, List};
 use crate::wire::key_by::KeyBy;
-use crate::wire::row::{Rows, RowsBody, RowsDelete, RowsInserted, Shown};
+use crate::wire::row::{Rows, RowsBody, RowsDelete, Shown};
+use crate::wire::rows_inserted::RowsInserted;
 
 const TAG: &str = "Rows";
 
@@ -260,11 +261,12 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
         body: Raw<RowsBody>,
     ) -> Result<Answer<RowsInserted>, Error> {
         let path = V::within(path);
-        let matched = query.match_on.is_some();
+        let match_on = query.match_on.clone();
         let insert = insert_of(&body.text, query, &call)?;
         let inserted = call.app().insert_rows(call.caller()?, &path.project_id, insert).await?;
-        let out = RowsInserted::new(inserted, matched);
-        let status = if matched && !out.any_inserted() { StatusCode::OK } else { StatusCode::CREATED };
+        let out = RowsInserted::new(inserted, match_on.as_deref());
+        let status =
+            if match_on.is_some() && !out.any_inserted() { StatusCode::OK } else { StatusCode::CREATED };
         Ok(Answer::new(out).with_status(status))
     }
 }

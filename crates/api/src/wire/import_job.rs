@@ -26,7 +26,8 @@ pub(crate) struct ImportJobOut {
     ended_at: Option<String>,
     /// Size of the file, as it was sent.
     file_bytes: u64,
-    /// How many of these bytes were read so far.
+    /// How many of these bytes were taken from the file so far. It runs ahead of the rows, because the file is read in large
+    /// pieces; `rowsRead` says what is imported or rejected for sure.
     bytes_read: u64,
     /// Number of rows that were read so far.
     rows_read: u64,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use rowmill_app::{Cursor, Inserted, RowAction, StoredRow};
+use rowmill_app::{Cursor, StoredRow};
 use rowmill_model::cell::Outcome;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellState, CellStatus, Column, ColumnType, Table};
@@ -325,91 +325,6 @@ impl JsonSchema for RowsBody {
 struct RowBatch {
     #[schemars(extend("x-limit" = { "maxItems": "insertRowsMax" }))]
     rows: Vec<RowBody>,
-}
-
-/// The result of an insert.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RowsInserted {
-    inserted_count: usize,
-    /// The row ids, in the order of the request.
-    #[schemars(extend("x-limit" = { "maxItems": "insertRowsMax" }), inner(length(max = 36)))]
-    rows: Vec<String>,
-    /// Present with `matchOn`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
-    updated_count: Option<usize>,
-    /// Present with `matchOn`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
-    unchanged_count: Option<usize>,
-    /// Present with `matchOn`: the result for each row of the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<RowResult>")]
-    results: Option<Vec<RowResult>>,
-    /// Fields that do not name a column and were not stored.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    ignored_keys: Vec<String>,
-    /// Fields that do not name a column and were stored in `_trigger`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    kept_as_input: Vec<String>,
-    /// Fields of `keptAsInput` and `ignoredKeys` that may be misspelt, and the headers they resemble.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    hints: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct RowResult {
-    /// The row's index in the body.
-    index: usize,
-    #[schemars(length(max = 36))]
-    id: String,
-    action: RowActionOut,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "RowAction")]
-enum RowActionOut {
-    Inserted,
-    Updated,
-    Unchanged,
-}
-
-impl From<RowAction> for RowActionOut {
-    fn from(action: RowAction) -> Self {
-        match action {
-            RowAction::Inserted => Self::Inserted,
-            RowAction::Updated => Self::Updated,
-            RowAction::Unchanged => Self::Unchanged,
-        }
-    }
-}
-
-impl RowsInserted {
-    pub(crate) fn new(inserted: Inserted, matched: bool) -> Self {
-        let Inserted { rows, ignored_keys, kept_input } = inserted;
-        let count = |wanted| rows.iter().filter(|(_, action)| *action == wanted).count();
-        let result = |(index, (id, action)): (usize, &(_, RowAction))| RowResult {
-            index,
-            id: ToString::to_string(id as &rowmill_model::RowId),
-            action: (*action).into(),
-        };
-        Self {
-            inserted_count: count(RowAction::Inserted),
-            rows: rows.iter().map(|(id, _)| id.to_string()).collect(),
-            updated_count: matched.then(|| count(RowAction::Updated)),
-            unchanged_count: matched.then(|| count(RowAction::Unchanged)),
-            results: matched.then(|| rows.iter().enumerate().map(result).collect()),
-            ignored_keys,
-            kept_as_input: kept_input.fields,
-            hints: kept_input.hints,
-        }
-    }
-
-    pub(crate) fn any_inserted(&self) -> bool {
-        self.inserted_count > 0
-    }
 }
 
 /// Rows to delete.

@@ -2,6 +2,7 @@
 
 mod browser;
 mod clock;
+mod collector;
 mod database;
 mod folder;
 mod network;
@@ -36,6 +37,7 @@ pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
     report.add(clock::check(&serve));
     report.add(network::check(&serve).await);
     report.add(providers::check().await);
+    report.add(collector::check(&serve.otlp).await);
     report.add(browser::check(&serve.workers).await);
     report.print(json)
 }

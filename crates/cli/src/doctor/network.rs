@@ -1,6 +1,6 @@
 //! The addresses: where the server listens, how it is reached through proxies, and whether names can be resolved.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 
 use rowmill_api::PublicUrl;
@@ -22,6 +22,7 @@ pub(super) async fn check(serve: &Serve) -> Vec<Finding> {
     }
     findings.extend(proxies(serve));
     findings.push(resolver().await);
+    findings.push(public_name().await);
     findings
 }
 
@@ -109,5 +110,40 @@ async fn resolver() -> Finding {
             let message = format!("/etc/resolv.conf cannot be read: {error}.");
             Finding::warning(DNS, message, "Name a DNS server there: providers are found by it.")
         }
+    }
+}
+
+/// A name that exists as long as there is a public DNS (RFC 6761).
+const PUBLIC_NAME: &str = "example.com";
+
+/// Whether names of the internet can be looked up. A server on a network of its own needs none, so that is no fault; the hosts
+/// of providers are checked by themselves.
+async fn public_name() -> Finding {
+    let fault = match look_up(PUBLIC_NAME).await {
+        Ok(()) => return Finding::ok(DNS, format!("{PUBLIC_NAME} can be looked up.")),
+        Err(fault) => fault,
+    };
+    Finding::ok(
+        DNS,
+        format!(
+            "{PUBLIC_NAME} cannot be looked up. If columns are to reach the internet, check the network and the DNS server of \
+             this machine ({fault})."
+        ),
+    )
+}
+
+/// Looks up a name on a thread of its own, which nobody waits for: the system may take much longer to give up.
+async fn look_up(name: &'static str) -> Result<(), String> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let found = (name, 443).to_socket_addrs().map(|mut found| found.next().is_some());
+        // Whoever asked may have gone.
+        let _ = sender.send(found);
+    });
+    match tokio::time::timeout(ANSWER_MAX, receiver).await {
+        Ok(Ok(Ok(true))) => Ok(()),
+        Ok(Ok(Ok(false))) => Err("it has no address".to_owned()),
+        Ok(Ok(Err(error))) => Err(error.to_string()),
+        Ok(Err(_)) | Err(_) => Err(format!("there was no answer within {} seconds", ANSWER_MAX.as_secs())),
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::Secret;
-use rowmill_providers::ssrf_guard::{Method, Request};
+use rowmill_providers::ssrf_guard::{Method, Request, Response};
 use rowmill_providers::{AllowList, Client, NetworkPolicy};
 use rowmill_telemetry::{Batch, Resource, SpanQueue, count_dropped, rejected_spans};
 use tokio::sync::watch;
@@ -116,16 +116,7 @@ impl Sender {
     }
 
     async fn send(&self, batch: &Batch) -> Result<(), Refused> {
-        let request = Request::new(Method::POST, self.url.clone(), NetworkPolicy::Trusted);
-        let mut request = request.deadline(ANSWER_MAX).bytes_max(ANSWER_BYTES_MAX).cut_short();
-        for (name, value) in &self.headers {
-            let refused =
-                |_| Refused { error: format!("the header {name} cannot be sent"), may_retry: false };
-            request = request.secret_header(name, "", value).map_err(refused)?;
-        }
-        let request = request.body("application/x-protobuf", batch.body.clone());
-        let answer = self.client.send(request).await;
-        let answer = answer.map_err(|failure| Refused { error: failure.message, may_retry: true })?;
+        let answer = post(&self.client, &self.url, &self.headers, batch.body.clone()).await?;
         match answer.status {
             200..=299 => {
                 let spans = number(batch.spans);
@@ -140,6 +131,35 @@ impl Sender {
                 Err(Refused { error, may_retry: matches!(status, 429 | 502 | 503 | 504) })
             }
         }
+    }
+}
+
+async fn post(
+    client: &Client,
+    url: &Url,
+    headers: &[(String, Secret)],
+    body: Vec<u8>,
+) -> Result<Response, Refused> {
+    let request = Request::new(Method::POST, url.clone(), NetworkPolicy::Trusted);
+    let mut request = request.deadline(ANSWER_MAX).bytes_max(ANSWER_BYTES_MAX).cut_short();
+    for (name, value) in headers {
+        let refused = |_| Refused { error: format!("the header {name} cannot be sent"), may_retry: false };
+        request = request.secret_header(name, "", value).map_err(refused)?;
+    }
+    let answer = client.send(request.body("application/x-protobuf", body)).await;
+    answer.map_err(|failure| Refused { error: failure.message, may_retry: true })
+}
+
+/// Whether the collector takes spans: it is sent a message without any. The answer is its address, none if none is set, and
+/// an error says what is wrong.
+pub(crate) async fn probe(args: &OtlpArgs) -> Result<Option<Url>, String> {
+    let Some(target) = args.target(|name| std::env::var(name).ok())? else { return Ok(None) };
+    let Target { url, headers, ratio: _, service: _ } = target;
+    let client = Client::new(AllowList::default(), Arc::new(SystemClock))?;
+    let answer = post(&client, &url, &headers, Vec::new()).await.map_err(|refused| refused.error)?;
+    match answer.status {
+        200..=299 => Ok(Some(url)),
+        status => Err(format!("It answered {status}.")),
     }
 }
 

@@ -85,14 +85,10 @@ pub(super) fn asking<'a, const INPUTS: usize>(
 fn entries(column: &Column) -> Result<(Lookup<'_>, Vec<&WaterfallProvider>), CallOutcome> {
     let lookup = lookup(column)
         .ok_or_else(|| invalid("The column has no providers. Add some in the column settings."))?;
-    let entries = lookup.enabled();
-    if entries.is_empty() {
-        return Err(invalid(
-            "All providers are disabled, as those are that had no API key when the column was made. Set a key under Settings, \
-             Providers, and enable the provider in the column settings.",
-        ));
+    match lookup.disabled_reason() {
+        Some(reason) => Err(invalid(reason)),
+        None => Ok((lookup, lookup.enabled())),
     }
-    Ok((lookup, entries))
 }
 
 pub(super) fn lookup(column: &Column) -> Option<Lookup<'_>> {

@@ -300,7 +300,7 @@ async fn a_refused_key_is_not_asked_again_in_the_run() {
 async fn who_is_not_there_is_named() {
     let provider_calls = provider_calls(&[], &[]);
     for (url, words) in [
-        ("http://127.0.0.1:1/", "The connection to 127.0.0.1 failed: "),
+        ("http://127.0.0.1:1/", "The connection to 127.0.0.1 failed: nothing listens there. "),
         ("http://does-not-exist.invalid/", "The connection to does-not-exist.invalid failed: "),
     ] {
         let outcome = provider_calls.call(&requests(json!({"url": url}), 0)).await;

@@ -5,6 +5,7 @@ use rowmill_model::template::Template;
 use rowmill_model::{Column, Offence};
 use serde_json::{Map, Value, json};
 
+use crate::advice::enabling;
 use crate::answer_size::put;
 use crate::arguments::{Arguments, unknown_name};
 use crate::column_settings::{ColumnArguments, renamed, template_named};
@@ -43,10 +44,14 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let table = &changed.project.table;
     let mut column = table.by_id(changed.column.as_str()).map_or(Value::Null, |column| whole(table, column));
     cut_texts(&mut column, TEXT_CHARS_MAX);
-    let is_processed = table.by_id(changed.column.as_str()).is_some_and(|column| column.kind.is_processed());
+    let made = table.by_id(changed.column.as_str());
+    let is_processed = made.is_some_and(|column| column.kind.is_processed());
+    let is_disabled = made.is_some_and(|column| column.disabled_reason().is_some());
     let is_new = matches!(target, Target::New(_));
     let mut answer = json!({ "created": is_new, "column": column });
-    if is_processed {
+    if is_disabled {
+        put(&mut answer, "next", json!(enabling(&context.page("settings/providers"))));
+    } else if is_processed {
         let stale = if is_new { "" } else { " Results it had are stale until it runs again." };
         let next = format!("Check it with try_column on one row, then run.{stale}");
         put(&mut answer, "next", json!(next));

@@ -101,5 +101,5 @@ fn answer(context: &Context<'_>, row: &str, tried: Tried) -> Value {
 
 fn failure(context: &Context<'_>, error: &CellError) -> Value {
     let message: String = error.message.chars().take(1_000).collect();
-    json!({ "code": error.code.word(), "message": message, "do": advice(context, error.code) })
+    json!({ "code": error.code.word(), "message": message, "do": advice(context, error) })
 }

@@ -252,7 +252,7 @@ impl ValueReader {
                 Err(regex::Error::CompiledTooBig(_)) => refuse(
                     "This regular expression is too large once compiled; use fewer repetitions.".to_owned(),
                 ),
-                Err(error) => refuse(format!("Invalid regular expression: {error}")),
+                Err(error) => refuse(unreadable_pattern(&error)),
             },
         }
     }
@@ -330,4 +330,14 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(CHARS_MAX).chain(['…']).collect()
+}
+
+/// Why a pattern cannot be used, with the library's reason at the end.
+fn unreadable_pattern(error: &regex::Error) -> String {
+    let told = error.to_string();
+    let reason = told.rsplit("error: ").next().unwrap_or(&told).trim();
+    format!(
+        "This pattern is not a regular expression. To find a character such as ( or * itself, write a backslash before it. \
+         ({reason})"
+    )
 }

@@ -11,8 +11,12 @@ use crate::value::fold;
 impl Format {
     /// Reads a format that was sent. `base` is where it stands.
     pub fn parse(json: &Json, base: &str) -> Result<Self, Vec<Offence>> {
-        let mut format: Self = serde_json::from_value(json.clone())
-            .map_err(|error| vec![Offence::new(base, format!("is not a type of values: {error}"))])?;
+        let mut format: Self = serde_json::from_value(json.clone()).map_err(|error| {
+            vec![Offence::new(
+                base,
+                format!("is not a type of values, such as {{\"type\": \"number\"}} ({error})"),
+            )]
+        })?;
         format.drop_foreign();
         format.clean_options();
         let offences = format.offences(base);

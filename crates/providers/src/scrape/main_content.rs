@@ -12,8 +12,8 @@ use trafilatura::{ExtractionFocus, Options};
 use url::Url;
 
 use super::kept_nodes::KeptNodes;
-use super::outline::Outline;
-use super::{area, completion};
+use super::outline::{Leaf, Outline};
+use super::{area, beside, completion, thread};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
@@ -22,6 +22,13 @@ const SURE_BYTES_MAX: usize = 1024 * 1024;
 /// An index of other pages has so much text, and so much of it in links.
 const INDEX_CHARS_MIN: usize = 1_000;
 const INDEX_LINK_PERCENT_MIN: usize = 60;
+/// Content with so much of it in links is a list of cards, headlines or services.
+const LIST_LINK_PERCENT_MIN: usize = 20;
+/// Content with less of it in texts as long as a sentence is made of cards, each of which counts: so much of it is
+/// only a part.
+const SENTENCE_CHARS_MIN: usize = 80;
+const CARDS_SENTENCE_PERCENT_MAX: usize = 45;
+const PART_PERCENT_MAX: usize = 60;
 /// Less than this is hardly the content of a page that has more to offer.
 const CONTENT_CHARS_MIN: usize = 200;
 
@@ -38,8 +45,9 @@ pub(super) enum MainContent {
 /// Measured best on articles and on mixed pages: trafilatura, with its own fallbacks. It is asked twice,
 /// for the page's content and for what of that it is sure of: where the two hardly differ, the difference
 /// is captions and teasers. What it skips between the first and the last text that it finds is kept as well
-/// (cards, posts, sections). Where it finds next to nothing, and on an index, everything inside the page's
-/// frame says more.
+/// (cards, posts, sections). Where it finds next to nothing, much of it in links, or some of many cards,
+/// everything inside the page's frame says more; of a thread, its posts do. What the page itself names as reviews,
+/// comments or buttons is left out of all this.
 pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     let outline = Outline::of(document);
     let marks = Marks::new(outline.leaves.len());
@@ -73,13 +81,31 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
         let sure = marks.read(&found(ExtractionFocus::FavorPrecision));
         if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
     };
-    let mut selected = completion::complete(&outline, &selected, &area);
-    if is_index(&outline) {
-        let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
-        selected.extend(leaves.map(|(place, _)| place));
-    }
+    let selected = completion::complete(&outline, &selected, &area);
+    let selected = beside::leave_out(&outline, choose(&outline, selected, area));
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
+}
+
+/// What was found, or what says more on a page that is no article.
+fn choose(outline: &Outline, mut selected: HashSet<usize>, area: HashSet<usize>) -> HashSet<usize> {
+    if let Some(thread) = thread::find(outline, &selected, &area) {
+        return thread;
+    }
+    if is_index(outline) {
+        let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
+        selected.extend(leaves.map(|(place, _)| place));
+        return selected;
+    }
+    let chars = outline.sums(|place, _| selected.contains(&place)).all();
+    let links = outline.sums(|place, leaf| leaf.is_link && selected.contains(&place)).all();
+    let chars_inside = outline.sums(|place, _| area.contains(&place)).all();
+    let is_long = |leaf: &Leaf| leaf.chars > SENTENCE_CHARS_MIN;
+    let sentences = outline.sums(|place, leaf| is_long(leaf) && area.contains(&place)).all();
+    let is_list = links * 100 >= chars * LIST_LINK_PERCENT_MIN;
+    let is_part = chars * 100 < chars_inside * PART_PERCENT_MAX;
+    let is_cards = sentences * 100 < chars_inside * CARDS_SENTENCE_PERCENT_MAX;
+    if chars_inside >= CONTENT_CHARS_MIN && (is_list || (is_part && is_cards)) { area } else { selected }
 }
 
 /// Whether a page is made to lead elsewhere, so that its links are its content.
@@ -166,6 +192,36 @@ mod tests {
         let texts =
             document.tree.nodes().filter(|node| node.value().is_text() && kept.has(node.id())).count();
         assert_eq!(texts, 1 + 300 + 4);
+    }
+
+    /// Whether everything inside the frame is chosen if the texts with a `+` were found.
+    fn check_choice(html: &str, is_area: bool) {
+        let document = Html::parse_document(html);
+        let outline = Outline::of(&document);
+        let text = |leaf: &Leaf| document.tree.get(leaf.id).and_then(|node| node.value().as_text());
+        let leaves = outline.leaves.iter().enumerate();
+        let is_found = |leaf: &Leaf| text(leaf).is_some_and(|text| text.contains('+'));
+        let selected: HashSet<usize> =
+            leaves.filter(|(_, leaf)| is_found(leaf)).map(|(place, _)| place).collect();
+        let area = area::find(&outline);
+        let expected = if is_area { area.clone() } else { selected.clone() };
+        assert!(area != selected, "{html}");
+        assert_eq!(choose(&outline, selected, area), expected, "{html}");
+    }
+
+    #[test]
+    fn lists_and_cards_are_kept_whole() {
+        let words = "The mill stands by the river, and its wheel has turned since the year in which the monks \
+            built it to grind the grain of eleven villages.";
+        let (found, other) = (format!("<p>{words}+</p>").repeat(2), format!("<p>{words}</p>").repeat(4));
+        check_choice(&format!("{found}{other}"), false);
+        let links = "<p><a href=/rye>Rye flour of the mill+</a> by Ann</p>".repeat(4);
+        check_choice(&format!("{found}{links}{other}"), true);
+        let cards = "<div><h3>Rye flour</h3><p>Ground at night</p></div>".repeat(40);
+        check_choice(&format!("{found}{cards}"), true);
+        let most = found.repeat(9);
+        check_choice(&format!("{most}{cards}"), false);
+        check_choice("<p><a href=/a>A+</a></p><p>B</p>", false);
     }
 
     #[test]

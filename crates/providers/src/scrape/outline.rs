@@ -5,7 +5,8 @@ use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use super::boilerplate::{Keep, is_dropped, is_extra};
+use super::boilerplate::{Keep, beside_words, is_dropped, is_extra};
+use super::post_names::InThread;
 
 /// The readable texts and elements of a page, both in its order.
 #[derive(Debug, Default)]
@@ -42,6 +43,9 @@ pub(super) struct Part {
     pub(super) is_main: bool,
     /// Whether it is a box beside the content: a cart, a filter, a login.
     pub(super) is_extra: bool,
+    /// Which words it has for what is hardly part of the content, a bit for each.
+    pub(super) beside_words: u32,
+    pub(super) in_thread: InThread,
 }
 
 impl Outline {
@@ -96,6 +100,8 @@ impl Outline {
             is_frame,
             is_main: name == "main" || element.attr("role") == Some("main"),
             is_extra: is_extra(element),
+            beside_words: beside_words(element),
+            in_thread: InThread::of(element),
             name,
         });
         open.push(Open { part, block, is_link, is_frame, is_control });

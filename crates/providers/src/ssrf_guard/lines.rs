@@ -7,6 +7,7 @@ use bytes::{Buf, Bytes};
 use reqwest::header::HeaderMap;
 use url::Url;
 
+use super::lost::lost;
 use super::message::Response;
 use crate::failure::{Failure, FailureKind, Hints};
 use crate::redactor::Redactor;
@@ -104,10 +105,7 @@ impl Lines {
         let arrived = tokio::time::timeout(IDLE_MAX, self.answer.chunk()).await;
         let arrived = arrived
             .map_err(|_| Failure::new(FailureKind::TimedOut, "The results of a batch stopped arriving."))?;
-        let chunk = arrived.map_err(|error| {
-            let words = format!("The connection was lost: {}.", error.without_url());
-            Failure::transient(words).redacted(&self.redactor)
-        })?;
+        let chunk = arrived.map_err(|error| lost(error, None).redacted(&self.redactor))?;
         let Some(chunk) = chunk else { return Ok(false) };
         self.bytes_left = self.bytes_left.checked_sub(chunk.len() as u64).ok_or_else(|| {
             Failure::new(FailureKind::TooLarge, "The results of a batch exceed the limit of bytes.")

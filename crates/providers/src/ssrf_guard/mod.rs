@@ -9,6 +9,7 @@ mod addresses;
 mod content_encoding;
 mod file_body;
 mod lines;
+mod lost;
 mod message;
 mod network_policy;
 mod redirect;
@@ -17,7 +18,6 @@ mod sample;
 mod trace_hosts;
 mod user_agent;
 
-use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,9 +31,10 @@ pub use addresses::AllowList;
 use content_encoding::too_large;
 pub use file_body::FileBody;
 pub use lines::{Line, Lines};
+use lost::{PRIVATE_ADDRESS, blocked, lost};
 pub use message::{Request, Response};
 pub use network_policy::NetworkPolicy;
-use resolver::{BlockedAddress, GuardedResolver};
+use resolver::GuardedResolver;
 pub use trace_hosts::TraceHosts;
 pub use user_agent::UserAgent;
 
@@ -250,38 +251,4 @@ fn builder(user_agent: &str) -> reqwest::ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .connect_timeout(CONNECT_TIMEOUT)
-}
-
-const PRIVATE_ADDRESS: &str =
-    "The URL points to a private address, which is blocked. An operator can allow it with --allow-private.";
-
-fn blocked(words: &str) -> Failure {
-    Failure::new(FailureKind::Blocked, words)
-}
-
-/// What a call that never got its whole answer died of. The URL is left out: it may hold a key.
-fn lost(error: reqwest::Error, host: Option<&str>) -> Failure {
-    let error = error.without_url();
-    let mut causes: Vec<&(dyn Error + 'static)> = vec![&error];
-    let mut next = error.source();
-    while let Some(cause) = next {
-        causes.push(cause);
-        next = cause.source();
-    }
-    if causes.iter().any(|cause| cause.is::<BlockedAddress>()) {
-        return blocked(PRIVATE_ADDRESS);
-    }
-    if error.is_timeout() {
-        return Failure::new(FailureKind::TimedOut, "The connection timed out.");
-    }
-    if error.is_builder() {
-        return Failure::new(FailureKind::InvalidInput, "The request cannot be sent.");
-    }
-    let root = causes.last().map(ToString::to_string).unwrap_or_default();
-    match host {
-        Some(host) if error.is_connect() => {
-            Failure::unreachable(format!("The connection to {host} failed: {root}."))
-        }
-        _ => Failure::transient(format!("The connection was lost: {root}.")),
-    }
 }

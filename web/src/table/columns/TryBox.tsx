@@ -8,7 +8,8 @@ import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
 import classes from './Columns.module.css';
-import { type ColumnDraft, toBody } from './draft';
+import { toTry } from './changeBody';
+import type { ColumnDraft } from './draft';
 import { useSampleRow } from './sampleRow';
 import { TryOutcome } from './TryOutcome';
 import { TRIED_ROWS, TryTable, useTryRows } from './TryTable';
@@ -93,7 +94,7 @@ function useTry({ table, draft, columnId, rowId }: Pick<Props, 'table' | 'draft'
   return useMutation({
     mutationFn: async (dryRun: boolean) => {
       const startedAt = performance.now();
-      const tried = await tryColumn(table.project.id, { rowId, column: toBody(draft), columnId, dryRun });
+      const tried = await tryColumn(table.project.id, { rowId, ...toTry(draft, table.columns.find(({ id }) => id === columnId)), dryRun });
       if (!dryRun) tickFirstStep('try');
       const appliedFixes = tried.appliedFixes.map((fix) => withHeaders(fix, table.columns));
       return { ...tried, appliedFixes, milliseconds: performance.now() - startedAt };

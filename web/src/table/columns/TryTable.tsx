@@ -9,7 +9,8 @@ import { errorAdvice, isEmptyResult, shortMessage } from '../model/cellStatus';
 import type { Table } from '../state/useTable';
 import { spent } from './attempt';
 import classes from './Columns.module.css';
-import { type ColumnDraft, toBody } from './draft';
+import { toTry } from './changeBody';
+import type { ColumnDraft } from './draft';
 import { nameOf } from './rowName';
 
 export const TRIED_ROWS = 5;
@@ -48,11 +49,11 @@ export function useTryRows({ table, draft, columnId, number }: Options) {
     mutationFn: async () => {
       const sample = await table.store.rowsBetween(number - 1, number - 1 + TRIED_ROWS);
       setRows(sample.map((row, place) => ({ number: number + place, name: nameOf(row, table.columns), state: 'running', text: '', note: '' })));
-      const body = toBody(draft);
+      const body = toTry(draft, table.columns.find(({ id }) => id === columnId));
       tickFirstStep('try');
       await Promise.all(
         sample.map(async (row, place) => {
-          const part = await tryOne(table.project.id, { rowId: row.id, column: body, columnId, dryRun: false });
+          const part = await tryOne(table.project.id, { rowId: row.id, ...body, dryRun: false });
           setRows((old) => old.map((each) => (each.number === number + place ? { ...each, ...part } : each)));
         }),
       );

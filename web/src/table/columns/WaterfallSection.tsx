@@ -15,7 +15,7 @@ import { providersQuery } from '../../api/queries';
 import type { Provider, WaterfallProvider } from '../../api/types';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
-import { lookupKind, mappingPath, missingInputs, providersPath } from '../model/lookups';
+import { ALL_DISABLED, lookupKind, mappingPath, missingInputs, providersPath } from '../model/lookups';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
 import type { SectionProps } from './sectionProps';
@@ -57,6 +57,11 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
           </SortableContext>
         </DndContext>
         {errors[providersPath(task)] && <Input.Error role="alert">{errors[providersPath(task)]}</Input.Error>}
+        {entries.length > 0 && entries.every(({ enabled }) => !enabled) && (
+          <Text size="sm" role="status">
+            {ALL_DISABLED}
+          </Text>
+        )}
         <Text size="xs" c="dimmed">
           Drag to change the order, or focus a handle and press Space and the arrow keys. {ends}{' '}
           <Anchor component={Link} href="/settings/providers" size="xs" underline="always">

@@ -64,7 +64,7 @@ export function useColumnForm({ table, column, template, onSaved }: Options) {
   };
 
   const store = async (sent: Edits, { draft, tag }: StoredColumn, isRunAfter: boolean, attempt = 1): Promise<void> => {
-    const saved = await save.mutateAsync({ draft: { ...draft, ...merged(sent, draft) }, tag }).catch((error: unknown) => {
+    const saved = await save.mutateAsync({ draft: { ...draft, ...merged(sent, draft) }, stored: draft, tag }).catch((error: unknown) => {
       return isChangedMeanwhile(error) ? ('changed' as const) : undefined;
     });
     // Somebody else saved it after it was fetched: compare again.

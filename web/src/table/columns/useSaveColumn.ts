@@ -4,6 +4,7 @@ import { projectQuery } from '../../api/queries';
 import type { ColumnCreate, ColumnPatch } from '../../api/types';
 import { tickFirstStep } from '../../ui/firstSteps';
 import { wholeFormat } from '../formats/wholeFormat';
+import { toChange } from './changeBody';
 import { type ColumnDraft, draftOf, toBody } from './draft';
 
 interface SavedColumn {
@@ -36,8 +37,8 @@ export function useSaveColumn(projectId: string, columnId: string | undefined) {
     );
   };
   return useMutation({
-    mutationFn: async ({ draft, tag }: StoredColumn): Promise<SavedColumn> => {
-      const { column, appliedFixes } = await send(toBody(draft), tag);
+    mutationFn: async ({ draft, stored, tag }: StoredColumn & { stored: ColumnDraft }): Promise<SavedColumn> => {
+      const { column, appliedFixes } = await send(columnId === undefined ? toBody(draft) : toChange(draft, stored), tag);
       if (columnId === undefined) tickFirstStep('column');
       await queryClient.invalidateQueries({ queryKey });
       const now = queryClient.getQueryData(queryKey)?.columns.find(({ id }) => id === column.id);

@@ -4,7 +4,7 @@ import { formatDuration } from '../../ui/format';
 /** What to do about an error, by error code. */
 const ADVICE: Record<ErrorCode, string> = {
   missing_input: 'Fill in the column it needs in this row, then run it again.',
-  invalid_input: 'Correct the input of this cell, then run it again.',
+  invalid_input: 'Correct the input of this cell or the settings of its column, as the message says. Then run it again.',
   condition_not_met: 'Nothing to do: the run condition excludes this row.',
   dependency_error: 'Fix the cell it depends on, then run it again.',
   missing_credentials: 'Add the missing key under Settings, Providers, or the missing secret under Settings, Secrets. Then run the failed cells again.',

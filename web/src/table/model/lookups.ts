@@ -3,6 +3,11 @@ import type { TemplateId } from './templates';
 
 export type LookupTask = Provider['tasks'][number];
 
+/** What the server says, too, of a column whose providers are all disabled. */
+export const ALL_DISABLED =
+  'All providers of this column are disabled, so nobody is asked. Providers without an API key when the column is made start disabled, ' +
+  'and a key that is added later does not enable them. Set a key under Settings, Providers, and then enable the provider in the column settings.';
+
 /** One input of a column that asks providers in order. */
 export interface LookupInput {
   key: string;

@@ -44,12 +44,12 @@ function ByColumn({ estimate }: { estimate: Estimate }) {
     <Table.ScrollContainer minWidth={0} maxHeight={200} type="native" tabIndex={0} role="region" aria-label="Cells and cost by column">
       <Table fz="sm" verticalSpacing={4} className={classes.numbers}>
         <Table.Tbody>
-          {estimate.basis.map(({ columnId, header, cells, from, usd }) => (
+          {estimate.basis.map(({ columnId, header, cells, from, usd, disabled }) => (
             <Table.Tr key={columnId}>
               <Table.Td>{header}</Table.Td>
               <Table.Td ta="right">{pluralize(cells, 'cell')}</Table.Td>
               <Table.Td ta="right" c="dimmed">
-                {from === 'free' ? 'free' : usd ? formatDollars(usd.likely) : 'no price'}
+                {disabled ? 'disabled' : from === 'free' ? 'free' : usd ? formatDollars(usd.likely) : 'no price'}
               </Table.Td>
             </Table.Tr>
           ))}

@@ -44,6 +44,7 @@ export function costFigure({ usd, credits, basis }: Estimate): Figure {
   const spent = typeof credits === 'number' ? pluralize(Math.round(credits), 'credit') : '';
   if (basis.every(({ from }) => from === 'free')) return { value: 'Free', note: 'nobody is paid' };
   const isLacking = basis.some(({ missingCredential }) => missingCredential);
+  if (basis.some(({ disabled }) => disabled)) return { value: 'Unknown', note: 'a column is disabled' };
   if (!usd) return { value: spent || 'Unknown', note: isLacking ? 'a credential is missing' : 'no price is known' };
   const isExact = formatDollars(usd.low) === formatDollars(usd.high);
   const range = isExact ? '' : `${formatDollars(usd.low)} to ${formatDollars(usd.high)}`;
@@ -65,6 +66,8 @@ export function batchText({ batch }: Estimate): string {
 
 /** How an estimate was made, in one sentence. */
 export function basisText({ basis }: Estimate): string {
+  const off = basis.find(({ disabled }) => disabled);
+  if (off) return `“${off.header}” is disabled, and its cells would fail: ${off.disabled ?? ''}`;
   const lacking = basis.find(({ missingCredential }) => missingCredential);
   if (lacking) return `“${lacking.header}” lacks a credential: ${lacking.missingCredential ?? ''}`;
   const unknown = basis.filter(({ from }) => from === 'unknown').map(({ header }) => `“${header}”`);

@@ -129,6 +129,7 @@ fn a_key_is_checked_and_saved_for_its_owner_alone() {
     fails(&shell.with_input(&["login", &url], "\n"), 3, "ROWMILL_API_KEY");
     fails(&shell.with_input(&["login", "ftp://x"], "k"), 2, "http");
     fails(&shell.with_input(&["login", "http://127.0.0.1:1"], "k"), 1, "cannot reach");
+    fails(&shell.with_input(&["login", "http://127.0.0.1:1"], "k"), 1, "nothing listens there");
     assert!(!shell.credentials().exists(), "nothing is saved that does not work");
 
     let output = shell.with_input(&["login", &format!("{url}/")], &format!(" {} \n", shell.key));
@@ -256,6 +257,10 @@ fn rows_are_chosen_by_condition_view_and_column() {
     let id = table.id.as_str();
     shell.fails(&["rows", "list", id, "--where", "City"], 2, "--where");
     shell.fails(&["rows", "list", id, "--where", "Cty=x"], 4, "did you mean \"City\"?");
+    shell.fails(&["rows", "list", id, "--sort", "Cty"], 4, "did you mean \"City\"?");
+    let filters = r#"[{"columnId":"Cty","operator":"isEmpty"}]"#;
+    shell.fails(&["rows", "list", id, "--filters", filters], 4, "There is no column");
+    shell.fails(&["stop", id, "--column", "Cty"], 4, "did you mean \"City\"?");
     shell.fails(&["rows", "list", id, "--view", "young"], 4, "(Old)");
 }
 
@@ -313,7 +318,8 @@ fn files_are_imported_at_once_and_in_the_background() {
     fails(&output, 1, "rowmill: cannot read the file: the file ends after 1 complete entries, in the middle");
     shell.fails(&["rows", "import", "Leads", "a.pdf"], 2, "--format");
     shell.fails(&["rows", "import", "Leads", "missing.csv"], 1, "missing.csv");
-    shell.fails(&["rows", "import", "Leads", "a.csv", "--match-on", "Nme"], 1, "matchOn: is not a column");
+    shell.fails(&["rows", "import", "Leads", "a.csv", "--match-on", "Nme"], 4, "did you mean \"Name\"?");
+    shell.fails(&["rows", "import", "Leads", "a.csv", "--map", "x=Nme"], 4, "did you mean \"Name\"?");
 }
 
 fn what_is_exported_can_be_imported() {
@@ -362,6 +368,8 @@ fn a_run_is_watched_to_its_end() {
     assert_eq!(said, "run_1 finished: 2 done, 0 empty, 1 failed, 0 skipped, 0 stopped\n");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("3 rows queued in run_1") && told.contains("--failed --watch"), "{told}");
+    let cause = "1 cell failed with provider_error, for example in \"Answer\": ";
+    assert!(told.contains(cause) && told.contains("responded with 400"), "{told}");
     assert!(!told.contains('\u{1b}') && !told.contains('\r'), "no bar without a terminal: {told:?}");
 
     let listed = shell.out(&["rows", "list", id, "--state", "--column", "Answer"]);

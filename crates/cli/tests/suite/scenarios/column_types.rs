@@ -294,6 +294,10 @@ fn an_import_sets_types(api: &Api) {
         [("formats", "{\"Amount\": {\"type\": \"rating\", \"max\": 99}, \"B\": {\"type\": \"mood\"}}")];
     send(&table, &wrong, file).offends(&["formats.Amount.max", "formats.B"]);
     send(&table, &[("formats", "[]")], file).offends(&["formats"]);
+    let misspelt = [("formats", "{\"Amuont\": {\"type\": \"number\"}}")];
+    let refused = send(&table, &misspelt, file).offends(&["formats.Amuont"]);
+    let told = refused["details"][0]["message"].as_str().unwrap();
+    assert!(told.contains("did you mean \"Amount\"?"), "{told}");
 }
 
 fn send(table: &Table, query: &[(&str, &str)], body: &str) -> crate::harness::Answer {

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::harness::database::Database;
 use crate::harness::runner::scenarios;
 use crate::harness::server::{self, DataDir};
-use crate::harness::{Scenario, Server};
+use crate::harness::stub_server::{Reply, ok};
+use crate::harness::{Scenario, Server, StubServer};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("doctor", Own:
     a_healthy_set_up_is_told_to_be_well,
@@ -87,7 +88,11 @@ fn a_healthy_set_up_is_told_to_be_well() {
     ];
     let (running, status) = report(&folder, &model);
     assert_eq!(status, 0, "{running:#}");
-    for words in ["A server of Rowmill answers", "openai is configured, and 127.0.0.1 can be resolved"] {
+    for words in [
+        "A server of Rowmill answers",
+        "example.com can",
+        "openai is configured, and 127.0.0.1 can be resolved",
+    ] {
         assert!(running.to_string().contains(words), "{running:#}");
     }
     let checks: Vec<&str> =
@@ -142,6 +147,30 @@ fn what_is_wrong_around_the_server_is_told_with_what_to_do() {
     finds(&folder, &away, "providers", "problem", "does-not-exist.invalid cannot be resolved");
     let half = [("ROWMILL_ANTHROPIC_BASE_URL", "http://127.0.0.1:9")];
     finds(&folder, &half, "providers", "warning", "Set ROWMILL_ANTHROPIC_API_KEY.");
+    let collector = StubServer::start(|seen, _| {
+        if seen.headers.get("authorization").is_some_and(|sent| sent == "canary") {
+            ok(json!({}))
+        } else {
+            Reply::Json(401, json!({}))
+        }
+    });
+    let endpoint = ("ROWMILL_OTLP_ENDPOINT", &*collector.url(""));
+    finds(&folder, &[endpoint], "traces", "problem", "It answered 401.");
+    finds(
+        &folder,
+        &[endpoint, ("ROWMILL_OTLP_HEADERS", "authorization=canary")],
+        "traces",
+        "ok",
+        "takes spans",
+    );
+    assert!(collector.seen().iter().all(|seen| seen.bytes.is_empty()), "it sends no spans");
+    finds(
+        &folder,
+        &[("ROWMILL_OTLP_ENDPOINT", "http://127.0.0.1:1")],
+        "traces",
+        "problem",
+        "nothing listens there",
+    );
     let wrong = [("ROWMILL_HUNTER_API_KEY", "can\nary")];
     finds(&folder, &wrong, "providers", "problem", "ROWMILL_HUNTER_API_KEY");
 }

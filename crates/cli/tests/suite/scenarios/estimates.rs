@@ -14,6 +14,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("estimates", Own:
     the_time_is_that_of_the_rates,
     without_limits_the_time_is_that_of_the_cells,
     a_missing_credential_is_named_and_not_free,
+    a_column_whose_providers_are_disabled_says_what_to_do,
     credits_have_the_price_that_the_team_says,
     agents_are_told_the_same,
     what_would_not_run_is_counted,
@@ -187,6 +188,45 @@ fn a_missing_credential_is_named_and_not_free() {
     let (table, _) = table_of(&server, 3, json!({ "aiConfig": config }));
     let basis = estimate(&table, json!({}))["basis"][0].clone();
     assert!(basis["missingCredential"].as_str().unwrap().contains("Anthropic"), "{basis}");
+}
+
+fn a_column_whose_providers_are_disabled_says_what_to_do() {
+    let hunter = StubServer::start(|_, _| {
+        ok(
+            json!({ "data": { "email": "ada@acme.test", "score": 99, "verification": { "status": "valid" } } }),
+        )
+    });
+    let server = started(&[("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32")]);
+    let table = server.api().table(&["Name", "Domain"]);
+    let mapping = json!({ "full_name": "@{Name}", "domain": "@{Domain}" });
+    let column = table.add_column(json!({ "templateId": "waterfall-email", "header": "Email",
+        "taskConfig": { "taskType": "waterfallEmail", "waterfallEmail": { "inputMapping": mapping } } }));
+    let row = table.insert(json!([{ "Name": "Ada L", "Domain": "acme.test" }])).remove(0);
+    // A key that comes later enables nothing.
+    let key = json!({ "apiKey": "h", "baseUrl": hunter.url("") });
+    server.api().send(Request::new("PUT", "/v4/team/providers/hunter").json(&key)).ok();
+    let dry = estimate(&table, json!({}));
+    let basis = &dry["basis"][0];
+    assert_eq!((&dry["usd"], &basis["from"]), (&Value::Null, &json!("unknown")), "{dry}");
+    let reason = basis["disabled"].as_str().unwrap();
+    assert!(reason.contains("disabled") && reason.contains("enable the provider"), "{dry}");
+    let agent = Agent::new(&server.api());
+    let told = agent.does("run", json!({ "table": table.id }));
+    assert!(told["costNote"].as_str().unwrap().contains(reason), "{told}");
+    let shown = agent.does("describe_table", json!({ "table": table.id }));
+    assert!(shown.to_string().contains(reason), "{shown}");
+    run(&table, json!({}));
+    assert_eq!(table.cells(&row)[&column]["error"]["message"], json!(reason));
+    let status = agent.does("run_status", json!({ "table": table.id }));
+    let advice = status["errors"][0]["do"].as_str().unwrap();
+    assert!(advice.contains("enable a provider with set_column"), "{status}");
+    // What the advice says works.
+    let providers = json!([{ "id": "hunter-default", "taskType": "hunter", "enabled": true }]);
+    let set = json!({ "table": table.id, "column": "Email", "settings": { "providers": providers } });
+    let set = agent.does("set_column", set);
+    assert_eq!(set["column"].get("disabled"), None, "{set}");
+    run(&table, json!({ "statuses": ["error"] }));
+    assert_eq!(table.cells(&row)[&column]["value"], json!("ada@acme.test"));
 }
 
 fn credits_have_the_price_that_the_team_says() {

@@ -12,6 +12,34 @@ pub(crate) const NODES: &[Scenario] = &scenarios!("first_start", Nodes:
     a_key_can_be_made_before_the_first_start,
 );
 
+pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("first_start", Embedded:
+    an_empty_folder_has_nothing_to_list,
+);
+
+fn an_empty_folder_has_nothing_to_list() {
+    let folder = DataDir::new();
+    let data = folder.path().join("wrong");
+    let within = |arguments: &[&str]| {
+        command(&folder).env("ROWMILL_DATA_DIR", &data).args(arguments).output().unwrap()
+    };
+    for arguments in
+        [&["key", "list"][..], &["team", "list"], &["key", "revoke", "key_1"], &["key", "rotate", "key_1"]]
+    {
+        let refused = within(arguments);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            !refused.status.success() && told.contains("there is no database in"),
+            "{arguments:?}: {told}"
+        );
+        assert!(!data.exists(), "{arguments:?} made a database");
+    }
+    let made = within(&["key", "create", "--team", "default"]);
+    let told = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(made.status.success() && told.contains("sign in with this key"), "{told}");
+    let again = within(&["key", "create", "--team", "default"]);
+    assert!(!String::from_utf8_lossy(&again.stderr).contains("is new"), "{again:?}");
+}
+
 fn keys(folder: &DataDir) -> String {
     let listed = rowmill(folder, &["key", "list"]);
     assert!(listed.status.success(), "{listed:?}");

@@ -192,6 +192,7 @@ const ALL: &[&[Scenario]] = &[
     import_jobs::OWN,
     duplicates::OWN,
     files::OWN,
+    first_start::EMBEDDED,
     site::OWN,
     teams::OWN,
     webhook::OWN,

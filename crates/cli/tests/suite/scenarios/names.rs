@@ -10,6 +10,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("names", Versions:
     headers_are_taken_wherever_ids_are,
     reads_answer_by_header,
     fields_kept_as_input_are_named,
+    a_misspelt_column_to_match_on_is_noted,
     strict_inserts_refuse_unknown_fields,
     strict_columns_are_not_corrected,
     a_reference_that_worked_is_not_cleared,
@@ -117,6 +118,23 @@ fn fields_kept_as_input_are_named(api: &Api) {
     let row = answer["rows"][0].as_str().unwrap();
     let patched = table.patch(&format!("/rows/{row}"), json!({ "Ciy": 1 })).ok();
     assert_eq!((&patched["ignoredKeys"], &patched["hints"]), (&json!(["Ciy"]), &json!({ "Ciy": "City" })));
+}
+
+fn a_misspelt_column_to_match_on_is_noted(api: &Api) {
+    let table = api.table(&["Email", "Name"]);
+    let sent = json!([{ "Emial": "ada@acme.test", "Name": "Ada" }]);
+    let answer = table.post("/rows?matchOn=Email", sent.clone()).created();
+    let note = answer["note"].as_str().unwrap();
+    for word in ["\"Emial\"", "did you mean \"Email\"", "is inserted", "strict=true"] {
+        assert!(note.contains(word), "{word}: {answer}");
+    }
+    assert_eq!((&answer["insertedCount"], &answer["hints"]), (&json!(1), &json!({ "Emial": "Email" })));
+    let refused = table.post("/rows?matchOn=Email&strict=true", sent).offends(&["[0].Emial"]);
+    assert!(refused["details"][0]["message"].as_str().unwrap().contains("did you mean"), "{refused}");
+    let plain = table.post("/rows?matchOn=Email", json!({ "Email": "ada@acme.test" })).created();
+    assert_eq!(plain.get("note"), None, "{plain}");
+    let payload = table.post("/rows", json!({ "anything": 1 })).created();
+    assert_eq!(payload.get("note"), None, "a payload is not a mistake: {payload}");
 }
 
 fn strict_inserts_refuse_unknown_fields(api: &Api) {

@@ -136,6 +136,19 @@ fn a_certificate_makes_it_https_and_a_new_one_needs_no_restart() {
         .output()
         .unwrap();
     assert!(health.status.success(), "{health:?}");
+    // The certificate may be a setting of the server alone.
+    let plain = command(&folder).args(["health", "--ready", "--listen", &server.address]).output().unwrap();
+    assert!(plain.status.success(), "{plain:?}");
+    // A certificate that nobody vouches for is told in plain words.
+    let login = command(&folder)
+        .env("ROWMILL_API_KEY", "rm_1")
+        .env("XDG_CONFIG_HOME", folder.path())
+        .args(["login", &format!("https://{}", server.address)])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&login.stderr).into_owned();
+    assert!(told.contains("an authority that this machine does not trust"), "{told}");
 
     // What cannot be used changes nothing.
     std::fs::write(folder.path().join("certificate.pem"), "nonsense").unwrap();

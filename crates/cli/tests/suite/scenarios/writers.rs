@@ -52,7 +52,10 @@ fn a_small_write_does_not_wait_behind_anothers_bulk_inserts() {
         stopped.store(true, Ordering::Relaxed);
         writes
     });
-    let (write, insert) = (median(writes), median(inserts.into_inner().unwrap()));
+    let inserts = inserts.into_inner().unwrap();
+    // What was undone for the quiet team was done again, and once.
+    assert_eq!(noisy.iter().map(total).sum::<usize>(), inserts.len() * rows);
+    let (write, insert) = (median(writes), median(inserts));
     // First come, first served would be as long for the one as for the others.
     assert!(2 * write < insert, "a write took {write:?}, an insert of the neighbour's {insert:?}");
     assert_eq!(total(&quiet), WRITES);
