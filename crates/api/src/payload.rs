@@ -108,7 +108,7 @@ impl JsonSchema for FileText {
 
 /// The bytes of an image that is answered.
 #[derive(Debug, Serialize)]
-pub struct ImageBytes(());
+pub(crate) struct ImageBytes(());
 
 impl JsonSchema for ImageBytes {
     fn inline_schema() -> bool {

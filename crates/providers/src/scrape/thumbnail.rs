@@ -14,9 +14,9 @@ use super::frames::Problem;
 /// The longest side of a thumbnail.
 pub(super) const SIDE_MAX: u32 = 256;
 /// The pixels of the largest image that is decoded: that of a good camera.
-pub(super) const PIXELS_MAX: u64 = 50_000_000;
-/// What decoding may take: eight bytes for each of that many pixels, and as much again for what a decoder keeps.
-const DECODING_BYTES_MAX: u64 = PIXELS_MAX * 16;
+pub(super) const PIXELS_MAX: u64 = 30_000_000;
+/// What decoding may take: as much as the largest pixels there are, eight bytes each.
+const DECODING_BYTES_MAX: u64 = PIXELS_MAX * 8;
 const JPEG_QUALITY: u8 = 82;
 
 /// A small image.

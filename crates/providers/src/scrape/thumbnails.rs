@@ -39,11 +39,12 @@ pub struct Thumbnails {
 impl Thumbnails {
     /// The client is a stranger to whom it calls: it must carry no traces. `program` says how a child is started.
     pub fn new(client: Client, program: Program) -> Self {
-        let team_children_max = program.team_children_max.min(CHILDREN_MAX - 1);
+        let children_max = program.children_max.min(CHILDREN_MAX);
+        let team_children_max = program.team_children_max.min(children_max - 1).max(1);
         let limits = Program {
             page_time_max: DECODING_TIME_MAX,
             page_wait_max: DECODING_WAIT_MAX,
-            children_max: CHILDREN_MAX,
+            children_max,
             team_children_max,
             ..program
         };
