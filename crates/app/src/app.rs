@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
-use crate::pictures::Pictures;
+use crate::picture_maker::Pictures;
 use crate::quotas::Quotas;
 use crate::received_log::ReceivedLog;
 use crate::sequences::Sequences;

@@ -39,6 +39,7 @@ mod key_cache;
 mod keys;
 mod multipart;
 mod outbound_webhooks;
+mod picture_maker;
 mod pictures;
 mod projects;
 mod providers;
@@ -121,7 +122,7 @@ pub use crate::imports::{
 };
 pub use crate::keys::{KeyRequest, KeyRotation};
 pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookChanges};
-pub use crate::pictures::{Picture, PictureMaker};
+pub use crate::picture_maker::{Picture, PictureMaker};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;

@@ -1,11 +1,8 @@
 //! Pictures in cells, made small. The address is read from the cell and never taken from the caller, so that this is no
 //! way to fetch whatever one likes.
 
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use async_trait::async_trait;
-use rowmill_model::TeamId;
 use rowmill_model::picture::picture_in;
 use rowmill_model::row::RowView;
 
@@ -13,25 +10,7 @@ use crate::app::App;
 use crate::blocking::off_async;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
-
-/// Whoever makes pictures small: the binary says who that is.
-#[async_trait]
-pub trait PictureMaker: fmt::Debug + Send + Sync + 'static {
-    /// The picture at an address, or why there is none, as a sentence.
-    async fn thumbnail(&self, team: TeamId, address: &str) -> std::result::Result<Picture, String>;
-}
-
-/// A small picture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
-    /// PNG if true, else JPEG.
-    pub is_png: bool,
-    pub bytes: Arc<[u8]>,
-}
-
-/// Who makes them, once that is known.
-#[derive(Debug, Default)]
-pub(crate) struct Pictures(OnceLock<Arc<dyn PictureMaker>>);
+use crate::picture_maker::{Picture, PictureMaker};
 
 impl App {
     /// Says who makes pictures small. The first to say so is kept.

@@ -20,7 +20,6 @@ use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener, Tls};
 use crate::observing::{Sampler, event_loop, metrics_access};
 use crate::otlp::Exporter;
-use crate::pictures::Pictures;
 use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
@@ -65,12 +64,11 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Role::Worker => None,
     };
     let (args, trace_hosts) = (&serve.workers, serve.otlp.otlp_propagate.clone());
-    let thumbnails = workers::thumbnails(args, clock.clone())?;
+    app.make_pictures_with(workers::pictures(args, clock.clone())?);
     let provider_calls =
         workers::provider_calls(args, trace_hosts, Arc::clone(&app), &database, clock, &limits)?;
     let concurrency = usize::try_from(serve.workers.worker_concurrency)?;
     app.try_with(Arc::new(Trials { calls: Arc::clone(&provider_calls), concurrency }));
-    app.make_pictures_with(Arc::new(Pictures(thumbnails)));
     let (kind, calls) = (serve.store.kind(), Arc::clone(&provider_calls));
     let sampler = Sampler::new(Arc::clone(&database), Arc::clone(&app), calls, kind);
     settings.metrics = Some(Metrics { gathered, sampled: Some(Arc::new(sampler)), access });

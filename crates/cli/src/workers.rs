@@ -25,6 +25,7 @@ use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
 
 use crate::clock::SharedClock;
+use crate::pictures::Pictures;
 use crate::{browser, logging};
 
 #[derive(Debug, Args)]
@@ -171,9 +172,10 @@ pub(crate) fn provider_calls(
 }
 
 /// Who makes thumbnails of images in cells.
-pub(crate) fn thumbnails(args: &WorkerArgs, clock: SharedClock) -> Result<Thumbnails, Box<dyn Error>> {
+pub(crate) fn pictures(args: &WorkerArgs, clock: SharedClock) -> Result<Arc<Pictures>, Box<dyn Error>> {
     let client = Client::named(args.user_agent.clone(), args.allow_private.clone(), Arc::new(clock))?;
-    Ok(Thumbnails::new(scrape::Thumbnails::new(client, Program::this([child::COMMAND])?)))
+    let maker = scrape::Thumbnails::new(client, Program::this([child::COMMAND])?);
+    Ok(Arc::new(Pictures(Thumbnails::new(maker))))
 }
 
 /// Starts the workers of this process.

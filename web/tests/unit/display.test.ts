@@ -29,6 +29,7 @@ test.each<[Json, string]>([
   ['www.acme.com', 'link acme.com'],
   ['see https://acme.com', 'text see https://acme.com'],
   ['javascript:alert(1)', 'text javascript:alert(1)'],
+  ['data:image/png;base64,iVBORw0KGgo=', 'text PNG image'],
   ['ada@acme.com', 'email ada@acme.com'],
   ['ada@acme', 'text ada@acme'],
   ['2024-02-29', 'date Feb 29, 2024'],

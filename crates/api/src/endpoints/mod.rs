@@ -78,6 +78,7 @@ pub(crate) struct RowPath {
 /// Names a cell of a project.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names are those of the API")]
 pub(crate) struct CellPath {
     /// The project's id.
     #[schemars(length(min = 1, max = 64), extend("example" = "proj_0190f0e0a1b27c3d8e4f0123456789ab"))]

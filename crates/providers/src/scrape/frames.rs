@@ -16,6 +16,7 @@ use super::about::About;
 use super::contacts::Contacts;
 use super::feed::Item;
 use super::images::Image;
+use super::problem::Problem;
 use super::thumbnail::Thumbnail;
 
 /// The longest head of a job: an address, selectors and a few words.
@@ -96,25 +97,6 @@ pub(super) struct Page {
     pub(super) thumbnail: Option<Thumbnail>,
     /// Why there is nothing to read.
     pub(super) problem: Option<Problem>,
-}
-
-/// Why there is nothing to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Problem {
-    /// The page shows nothing without a browser, and holds nothing to read instead.
-    NeedsBrowser,
-    /// It is no PDF document, or a broken one.
-    BrokenPdf,
-    /// The PDF document opens with a password only.
-    LockedPdf,
-    /// The pages of the PDF document are pictures.
-    PdfWithoutText,
-    /// It is no image of a kind that is shown.
-    NotAnImage,
-    /// It has more pixels than are decoded.
-    TooManyPixels,
-    /// It begins as an image, and cannot be decoded.
-    BrokenImage,
 }
 
 /// The end of a job; `None` if the page broke whatever read it.

@@ -35,6 +35,7 @@ mod page_cache;
 mod pdf;
 mod plain_text;
 mod post_names;
+mod problem;
 mod prose;
 mod reader;
 mod robots;

@@ -7,10 +7,11 @@ use url::Url;
 use super::boilerplate::Keep;
 use super::charset::decode;
 use super::feed::{self, Feed};
-use super::frames::{Job, Kind, Page, Problem, Wanted};
+use super::frames::{Job, Kind, Page, Wanted};
 use super::html_limits::limit_html;
 use super::kept_nodes::KeptNodes;
 use super::main_content::{self, MainContent};
+use super::problem::Problem;
 use super::{
     about, contacts, embedded, head, html, images, json_ld, links, markdown, noscript, pdf, plain_text,
     selectors, shell, sitemap, thumbnail,

@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Document, Object, PlainTextOutput, output_doc_page};
 
-use super::frames::Problem;
 use super::head::line;
+use super::problem::Problem;
 
 /// Longer documents are read from their beginning.
 const PAGES_MAX: u32 = 500;

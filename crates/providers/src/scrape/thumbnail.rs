@@ -9,7 +9,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, Limits};
 use serde::{Deserialize, Serialize};
 
-use super::frames::Problem;
+use super::problem::Problem;
 
 /// The longest side of a thumbnail.
 pub(super) const SIDE_MAX: u32 = 256;

@@ -57,12 +57,12 @@ impl Thumbnails {
 
     /// The image at a web address, or in a `data:` address, made small.
     pub async fn make(&self, address: &str) -> Result<Thumbnail, Failure> {
-        let (url, body) = match inside(address)? {
-            Some(body) => (Url::parse("data:").map_err(|_| bad_address())?, body),
-            None => {
-                let url = Url::parse(address).map_err(|_| bad_address())?;
-                (url.clone(), self.fetch(url).await?)
-            }
+        let inside = inside(address)?;
+        let address = if inside.is_some() { "data:" } else { address };
+        let url = Url::parse(address).map_err(|_| bad_address())?;
+        let body = match inside {
+            Some(body) => body,
+            None => self.fetch(url.clone()).await?,
         };
         let job = Job {
             url: without_password(url),

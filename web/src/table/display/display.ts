@@ -13,6 +13,8 @@ export type { Chip, Display } from './shown';
 const CHIPS_MAX = 12;
 /** Longer texts are not tested for JSON. */
 const PARSED_MAX = 20_000;
+/** An image that is in the text itself. */
+const DATA_IMAGE = /^data:image\/(\w{2,8})[^,]{0,100};base64,/i;
 const EMAIL = /^[^\s@<>,;:"]{1,64}@[^\s@<>,;:"]+\.[^\s@<>,;:"]{2,}$/;
 
 // Remembered, because the grid draws the same cells again and again.
@@ -40,6 +42,8 @@ function ofText(text: string, style: ColumnStyle): Display {
     const url = /^www\./i.test(trimmed) ? `https://${trimmed}` : trimmed;
     return { kind: 'link', text, url };
   }
+  const image = DATA_IMAGE.exec(trimmed);
+  if (image) return { kind: 'text', text: `${image[1]?.toUpperCase()} image` };
   if (trimmed.length < 320 && EMAIL.test(trimmed)) return { kind: 'email', text: trimmed };
   const date = dateText(trimmed);
   if (date) return { kind: 'date', text: date };
