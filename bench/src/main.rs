@@ -11,6 +11,7 @@ mod client;
 mod effort;
 mod fairness;
 mod folders;
+mod growth;
 mod inserts;
 mod load;
 mod matching;

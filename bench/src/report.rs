@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 
 use crate::any_result::AnyResult;
+use crate::growth::Growth;
 use crate::store::Kind;
 use crate::{postgres, raw};
 
@@ -55,6 +56,7 @@ pub(crate) struct Report {
     /// What SQLite was measured at, by the number of rows and what it was.
     of_sqlite: HashMap<(usize, String), Vec<f64>>,
     about_postgres: Option<String>,
+    growth: Growth,
     lines: Vec<[String; COLUMNS]>,
 }
 
@@ -82,6 +84,7 @@ impl Report {
     /// A line beside its raw limit.
     pub(crate) fn pair(&mut self, what: &str, unit: &str, pairs: &Pairs, goal: Option<Goal>) {
         let (measured, limit, ratio) = pairs.medians();
+        self.note_growth(what, measured, unit);
         let (measured, limit) = (figure(measured, unit), figure(limit, unit));
         let (ratio_word, goal_word) = match goal {
             Some(Goal::AtMost(most)) => (format!("{ratio:.2}"), format!("≤ {most}")),
@@ -109,6 +112,7 @@ impl Report {
     /// A line that stands alone.
     pub(crate) fn single(&mut self, what: &str, figures: &[f64], unit: &str, goal: Option<Goal>) {
         let middle = median(figures.iter().copied());
+        self.note_growth(what, middle, unit);
         let goal_word = match goal {
             Some(Goal::AtMost(most)) => format!("< {most} {unit}"),
             Some(Goal::AtLeast(least)) => format!("≥ {least} {unit}"),
@@ -116,6 +120,11 @@ impl Report {
         };
         let verdict = goal.map(|goal| goal.is_met(middle));
         self.add(what, figure(middle, unit), String::new(), String::new(), goal_word, verdict);
+    }
+
+    fn note_growth(&mut self, what: &str, measured: f64, unit: &str) {
+        let store = self.store.map_or("", Kind::name);
+        self.growth.note((store, what, unit), self.rows, measured, figure(measured, unit));
     }
 
     /// A line of words.
@@ -167,6 +176,7 @@ impl Report {
         print(&head)?;
         print(&widths.map(|width| "-".repeat(width.max(3))))?;
         self.lines.iter().try_for_each(print)?;
+        self.growth.print(&mut out, thousands)?;
         let pragmas: Vec<String> =
             raw::PRAGMAS.iter().map(|(name, value)| format!("{name}={value}")).collect();
         writeln!(out)?;

@@ -15,7 +15,7 @@ use crate::convert::{backend, unusable};
 use crate::data_dir::{DATABASE_FILE, check_restored};
 use crate::integrity::integrity;
 use crate::page_checksums::NEW_PARAMETER;
-use crate::{page_checksums, schema};
+use crate::{free_pages, page_checksums, schema};
 
 /// What a backup holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,7 @@ pub(crate) fn copy(data_dir: &Path, to: &Path) -> Result<()> {
     let connection = connect(&file, READER_CACHE_KIB)?;
     schema::is_current(&connection)?;
     check_finished(&connection)?;
+    free_pages::prepare(&connection)?;
     connection.execute("VACUUM INTO ?1", [target]).map_err(backend)?;
     drop(connection);
     made.sync_all().map_err(failed)

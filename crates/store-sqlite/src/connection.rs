@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::convert::{backend, unusable};
-use crate::page_checksums;
+use crate::{free_pages, page_checksums};
 
 pub(crate) const WRITER_CACHE_KIB: u32 = 16 * 1024;
 pub(crate) const READER_CACHE_KIB: u32 = 4 * 1024;
@@ -21,6 +21,7 @@ pub(crate) fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {
     let connection = Connection::open(file).map_err(|error| unusable(file, &error))?;
     if is_new {
         page_checksums::reserve(&connection)?;
+        free_pages::prepare(&connection)?;
     }
     configure(&connection, cache_kib)?;
     Ok(connection)

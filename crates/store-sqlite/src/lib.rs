@@ -16,6 +16,7 @@ mod documents;
 mod ended_runs;
 mod examine;
 mod fair_queue;
+mod free_pages;
 mod guests;
 mod import_jobs;
 mod import_store;

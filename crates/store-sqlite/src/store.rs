@@ -413,7 +413,7 @@ impl SqliteStore {
         self.change_by(Weight::Light, work).await
     }
 
-    /// Has what is left of deleted projects swept up when nobody waits for the writer.
+    /// Has what is left of deleted projects swept up, and disk space given back, when nobody waits for the writer.
     pub(crate) async fn purge_soon(&self) -> Result<()> {
         self.purge_pending.store(true, Ordering::Release);
         // The writer may be waiting for work; any write wakes it to sweep.

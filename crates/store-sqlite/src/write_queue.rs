@@ -137,6 +137,14 @@ impl WriteQueue {
         }
     }
 
+    /// Waits until a write arrives, or for so long.
+    pub(crate) fn rest(&self, time: Duration) {
+        let mut waiting = self.waiting.lock();
+        if waiting.jobs.is_empty() && !waiting.is_closed {
+            self.arrived.wait_for(&mut waiting, time);
+        }
+    }
+
     pub(crate) fn pop_if(&self, may: impl FnOnce(Tenant, &Job) -> bool) -> Option<(Tenant, Job)> {
         let mut waiting = self.waiting.lock();
         let (tenant, job) = waiting.jobs.peek()?;

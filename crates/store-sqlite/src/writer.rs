@@ -18,8 +18,8 @@ use crate::commit_health::{CommitHealth, touch};
 use crate::connection::{in_transaction, run_cached};
 use crate::convert::backend;
 use crate::listeners::Listeners;
-use crate::purge;
 use crate::write_queue::{Arrived, Job, STEPS_BETWEEN_LOOKS, Undo, Weight, Write, WriteQueue};
+use crate::{free_pages, purge};
 
 /// How many writes of one tenant may be queued; further callers wait for a place in the queue.
 const QUEUE_LEN_EACH: usize = 1024;
@@ -29,6 +29,10 @@ const QUEUE_LEN: usize = 4 * QUEUE_LEN_EACH;
 const BATCH_LEN_MAX: usize = 512;
 /// A transaction that has taken this long takes no more writes and is committed.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
+/// How often the writer looks whether there is disk space to give back, while there are writes.
+const FREE_PAGES_LOOK: Duration = Duration::from_secs(30);
+/// Giving it back rests this many times as long as it works.
+const GIVE_BACK_REST: u32 = 4;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -154,12 +158,22 @@ impl Drop for Writer {
 }
 
 fn run(connection: &Connection, queue: &WriteQueue, purge_pending: &AtomicBool, health: &CommitHealth) {
+    let mut looked_at = SystemClock.monotonic();
     loop {
         match queue.wait(purge_pending) {
-            Arrived::Writes => commit_batch(connection, queue, health),
+            Arrived::Writes => {
+                commit_batch(connection, queue, health);
+                if looked_at.elapsed() >= FREE_PAGES_LOOK {
+                    looked_at = SystemClock.monotonic();
+                    purge_pending.store(true, Ordering::Release);
+                }
+            }
             Arrived::End => break,
             // Nobody waits: a good moment to purge deleted projects.
-            Arrived::Nothing => purge_pending.store(sweep(connection), Ordering::Release),
+            Arrived::Nothing => {
+                let more = sweep(connection) || give_back(connection, queue);
+                purge_pending.store(more, Ordering::Release);
+            }
         }
     }
     // Folding the log into the file makes the next start quick; failing to is harmless.
@@ -345,6 +359,22 @@ fn sweep(connection: &Connection) -> bool {
         Ok(more) => more,
         Err(failure) => {
             tracing::warn!(%failure, "could not purge a deleted project; will retry");
+            false
+        }
+    }
+}
+
+/// Gives some disk space back; returns whether there is more. It then rests, so that it takes little of the disk's time.
+fn give_back(connection: &Connection, queue: &WriteQueue) -> bool {
+    let started = SystemClock.monotonic();
+    match free_pages::give_back_some(connection) {
+        Ok(true) => {
+            queue.rest(started.elapsed() * GIVE_BACK_REST);
+            true
+        }
+        Ok(false) => false,
+        Err(failure) => {
+            tracing::warn!(%failure, "could not give free disk space back; will retry");
             false
         }
     }

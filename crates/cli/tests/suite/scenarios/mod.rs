@@ -26,6 +26,7 @@ mod cursors;
 mod damage;
 mod dead_hosts;
 mod disk_faults;
+mod disk_space;
 mod doctor;
 mod document;
 mod documentation;
@@ -140,6 +141,7 @@ const ALL: &[&[Scenario]] = &[
     exhaustion::OWN,
     power_cuts::EMBEDDED,
     damage::EMBEDDED,
+    disk_space::EMBEDDED,
     disk_faults::EMBEDDED,
     disk_faults::NODES,
     dead_hosts::OWN,
