@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::boilerplate::weak_words;
+use super::boilerplate::{talk_words, weak_words};
 use super::outline::Outline;
 
 /// What is more of the content is what the page is made for: the comments of a forum.
@@ -47,6 +47,14 @@ pub(super) fn leave_out(outline: &Outline, mut selected: HashSet<usize>) -> Hash
     selected
 }
 
+/// The leaves of comments and reviews in which nothing was found.
+pub(super) fn unfound_talk(outline: &Outline, found: &HashSet<usize>) -> HashSet<usize> {
+    let talk_words = talk_words();
+    let found = outline.sums(|place, _| found.contains(&place));
+    let talk = outline.elements.iter().filter(|part| part.beside_words & talk_words != 0);
+    talk.filter(|part| found.of(part) == 0).flat_map(|part| part.start..part.end).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use scraper::Html;
@@ -78,6 +86,34 @@ mod tests {
         check(&format!("<h3><b class=button>Where?</b></h3><p>{words}"), &format!("Where? {words}"));
         check(&format!("<p>{words}<div class=reviews><h3>New</h3>Good!</div>"), words);
         check(&format!("<p>{words}<div class=hidden><pre>a</pre>b</div>"), &format!("{words} a"));
+        check(&format!("<p>{words}<button>Buy</button><figcaption>Rye</figcaption>"), words);
+        check(&format!("<p>{words}<i class=sr-only>New</i><i class='btn-big'>Buy</i>"), words);
         check("", "");
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_meant() {
+        let words = "The mill stands by the river.";
+        let check_kept = |name: &str| {
+            check(&format!("<p>{words}<i class='{name}'>Rye</i>"), &format!("{words} Rye"));
+        };
+        for name in ["overflow-hidden", "overflow-x-hidden", "rating__caption", "only-sr"] {
+            check_kept(name);
+        }
+        check(&format!("<p>{words}<i class='overflow-hidden hidden'>Rye</i>"), words);
+        check(&format!("<p>{words}<i class='rating caption'>Rye</i>"), words);
+    }
+
+    #[test]
+    fn talk_of_which_nothing_was_found_is_known() {
+        let html = "<p>Mill</p><ol class=comments><li class=comment>A</li></ol>\
+            <div class=review>B<b>C</b></div><p>D</p>";
+        let outline = Outline::of(&Html::parse_document(html));
+        for (found, expected) in [(vec![], vec![1, 2, 3]), (vec![0, 2], vec![1]), (vec![0, 1, 3], vec![])] {
+            let mut talk: Vec<usize> =
+                unfound_talk(&outline, &found.iter().copied().collect()).into_iter().collect();
+            talk.sort_unstable();
+            assert_eq!(talk, expected, "{found:?}");
+        }
     }
 }

@@ -133,21 +133,29 @@ pub(super) fn is_extra(element: &Element) -> bool {
 
 /// What stands in the content and is hardly part of it, by the words in `class`, `id`, `role` and `itemprop`.
 /// Measured one by one: leaving it out is right more often than not.
-const BESIDE_WORDS: [&str; 23] = [
+const BESIDE_WORDS: [&str; 32] = [
     "actions",
     "author",
+    "badge",
     "banner",
     "bar",
+    "btn",
     "button",
+    "buttons",
+    "byline",
     "caption",
     "comment",
     "comments",
     "dialog",
+    "disclaimer",
     "footer",
     "form",
     "hidden",
+    "latest",
+    "links",
     "modal",
     "navigation",
+    "news",
     "newsletter",
     "popup",
     "related",
@@ -155,25 +163,67 @@ const BESIDE_WORDS: [&str; 23] = [
     "reviews",
     "share",
     "sidebar",
+    "sr-only",
     "tooltip",
     "widget",
 ];
 
 /// Those of them that headings of the content have, too: a question that opens its answer is a button.
-const WEAK_WORDS: [&str; 8] = ["actions", "banner", "bar", "button", "footer", "hidden", "tooltip", "widget"];
+const WEAK_WORDS: [&str; 17] = [
+    "actions",
+    "badge",
+    "banner",
+    "bar",
+    "btn",
+    "button",
+    "buttons",
+    "byline",
+    "disclaimer",
+    "footer",
+    "hidden",
+    "latest",
+    "links",
+    "news",
+    "sr-only",
+    "tooltip",
+    "widget",
+];
+
+/// What others say of the content.
+const TALK_WORDS: [&str; 4] = ["comment", "comments", "review", "reviews"];
 
 /// The bits of the words that say nothing of a heading.
 pub(super) fn weak_words() -> u32 {
-    WEAK_WORDS.iter().filter_map(|word| bit(word)).fold(0, |words, bit| words | bit)
+    bits(WEAK_WORDS)
+}
+
+/// The bits of the words for what others say of the content.
+pub(super) fn talk_words() -> u32 {
+    bits(TALK_WORDS)
 }
 
 /// Which of these words an element has, a bit for each.
 pub(super) fn beside_words(element: &Element) -> u32 {
-    if matches!(element.name(), "html" | "body" | "main") {
-        return 0;
+    let names = values(element, &["class", "id", "role", "itemprop"]).flat_map(str::split_ascii_whitespace);
+    match element.name() {
+        "html" | "body" | "main" => 0,
+        "button" => bits(["button"]),
+        "figcaption" => bits(["caption"]),
+        _ => names.map(words_of_name).fold(0, |words, more| words | more),
     }
-    let words = values(element, &["class", "id", "role", "itemprop"]).flat_map(name_parts);
-    words.filter_map(bit).fold(0, |names, bit| names | bit)
+}
+
+fn words_of_name(name: &str) -> u32 {
+    let has = |part: &str| name_parts(name).any(|word| word.eq_ignore_ascii_case(part));
+    let words = bits(name_parts(name).chain([name]));
+    // What is too wide for its box is cut off, and the rest is shown.
+    let words = if has("overflow") { words & !bits(["hidden"]) } else { words };
+    // Under stars, not under an image.
+    if has("rating") { words & !bits(["caption"]) } else { words }
+}
+
+fn bits<'a>(words: impl IntoIterator<Item = &'a str>) -> u32 {
+    words.into_iter().filter_map(bit).fold(0, |words, bit| words | bit)
 }
 
 /// The values of those of these attributes that an element has.

@@ -29,6 +29,8 @@ const LIST_LINK_PERCENT_MIN: usize = 20;
 const SENTENCE_CHARS_MIN: usize = 80;
 const CARDS_SENTENCE_PERCENT_MAX: usize = 45;
 const PART_PERCENT_MAX: usize = 60;
+/// So much above comments is an article. The question of a thread is shorter.
+const ARTICLE_CHARS_MIN: usize = 4_000;
 /// Less than this is hardly the content of a page that has more to offer.
 const CONTENT_CHARS_MIN: usize = 200;
 
@@ -81,17 +83,28 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
         let sure = marks.read(&found(ExtractionFocus::FavorPrecision));
         if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
     };
-    let selected = completion::complete(&outline, &selected, &area);
-    let selected = beside::leave_out(&outline, choose(&outline, selected, area));
+    let completed = completion::complete(&outline, &selected, &area);
+    let selected = beside::leave_out(&outline, choose(&outline, &selected, completed, area));
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
 }
 
-/// What was found, or what says more on a page that is no article.
-fn choose(outline: &Outline, mut selected: HashSet<usize>, area: HashSet<usize>) -> HashSet<usize> {
-    if let Some(thread) = thread::find(outline, &selected, &area) {
+/// What was found and completed, or what says more on a page that is no article. Comments and reviews are content if
+/// some of them were found, or in a thread.
+fn choose(
+    outline: &Outline,
+    found: &HashSet<usize>,
+    completed: HashSet<usize>,
+    area: HashSet<usize>,
+) -> HashSet<usize> {
+    let talk = beside::unfound_talk(outline, found);
+    let selected: HashSet<usize> = completed.difference(&talk).copied().collect();
+    let is_article = outline.sums(|place, _| found.contains(&place)).all() >= ARTICLE_CHARS_MIN;
+    let in_thread = if is_article { &selected } else { &completed };
+    if let Some(thread) = thread::find(outline, in_thread, &area) {
         return thread;
     }
+    let (mut selected, area) = (selected, &area - &talk);
     if is_index(outline) {
         let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
         selected.extend(leaves.map(|(place, _)| place));
@@ -206,7 +219,7 @@ mod tests {
         let area = area::find(&outline);
         let expected = if is_area { area.clone() } else { selected.clone() };
         assert!(area != selected, "{html}");
-        assert_eq!(choose(&outline, selected, area), expected, "{html}");
+        assert_eq!(choose(&outline, &selected, selected.clone(), area), expected, "{html}");
     }
 
     #[test]
@@ -222,6 +235,26 @@ mod tests {
         let most = found.repeat(9);
         check_choice(&format!("{most}{cards}"), false);
         check_choice("<p><a href=/a>A+</a></p><p>B</p>", false);
+    }
+
+    #[test]
+    fn comments_are_left_out_of_an_article_and_not_of_a_thread() {
+        let words = "The wheel of our mill turns, but its stones do not, and nobody knows why. ";
+        let comments = format!("<div class=comment>{words}</div>").repeat(90);
+        for (count, has_comments) in [(9, true), (90, false)] {
+            let html = format!("<p>{}</p>{comments}", words.repeat(count));
+            let outline = Outline::of(&Html::parse_document(&html));
+            let all: HashSet<usize> = (0..outline.leaves.len()).collect();
+            let chosen = choose(&outline, &HashSet::from([0]), all.clone(), all);
+            assert_eq!(chosen.contains(&1), has_comments, "{count}");
+        }
+        // The links make a list of it, of which the comments are no part.
+        let links = "<p><a href=/rye>Rye flour of the mill</a></p>".repeat(9);
+        let html = format!("<p>{}</p>{links}<div class=comment>{words}</div>", words.repeat(9));
+        let outline = Outline::of(&Html::parse_document(&html));
+        let all: HashSet<usize> = (0..outline.leaves.len()).collect();
+        let found: HashSet<usize> = (0..10).collect();
+        assert_eq!(choose(&outline, &found, all.clone(), all), found);
     }
 
     #[test]
