@@ -84,7 +84,7 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
         if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
     };
     let completed = completion::complete(&outline, &selected, &area);
-    let selected = beside::leave_out(&outline, choose(&outline, &selected, completed, area));
+    let selected = beside::leave_out(&outline, choose(&outline, &selected, &completed, &area));
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
 }
@@ -94,17 +94,17 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
 fn choose(
     outline: &Outline,
     found: &HashSet<usize>,
-    completed: HashSet<usize>,
-    area: HashSet<usize>,
+    completed: &HashSet<usize>,
+    area: &HashSet<usize>,
 ) -> HashSet<usize> {
     let talk = beside::unfound_talk(outline, found);
-    let selected: HashSet<usize> = completed.difference(&talk).copied().collect();
+    let selected = completed - &talk;
     let is_article = outline.sums(|place, _| found.contains(&place)).all() >= ARTICLE_CHARS_MIN;
-    let in_thread = if is_article { &selected } else { &completed };
-    if let Some(thread) = thread::find(outline, in_thread, &area) {
+    let in_thread = if is_article { &selected } else { completed };
+    if let Some(thread) = thread::find(outline, in_thread, area) {
         return thread;
     }
-    let (mut selected, area) = (selected, &area - &talk);
+    let (mut selected, area) = (selected, area - &talk);
     if is_index(outline) {
         let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
         selected.extend(leaves.map(|(place, _)| place));
@@ -219,7 +219,7 @@ mod tests {
         let area = area::find(&outline);
         let expected = if is_area { area.clone() } else { selected.clone() };
         assert!(area != selected, "{html}");
-        assert_eq!(choose(&outline, &selected, selected.clone(), area), expected, "{html}");
+        assert_eq!(choose(&outline, &selected, &selected, &area), expected, "{html}");
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
             let html = format!("<p>{}</p>{comments}", words.repeat(count));
             let outline = Outline::of(&Html::parse_document(&html));
             let all: HashSet<usize> = (0..outline.leaves.len()).collect();
-            let chosen = choose(&outline, &HashSet::from([0]), all.clone(), all);
+            let chosen = choose(&outline, &HashSet::from([0]), &all, &all);
             assert_eq!(chosen.contains(&1), has_comments, "{count}");
         }
         // The links make a list of it, of which the comments are no part.
@@ -254,7 +254,7 @@ mod tests {
         let outline = Outline::of(&Html::parse_document(&html));
         let all: HashSet<usize> = (0..outline.leaves.len()).collect();
         let found: HashSet<usize> = (0..10).collect();
-        assert_eq!(choose(&outline, &found, all.clone(), all), found);
+        assert_eq!(choose(&outline, &found, &all, &all), found);
     }
 
     #[test]
