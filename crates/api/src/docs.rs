@@ -18,7 +18,7 @@ mod search;
 use serde_json::Value;
 
 use self::article::tag_section;
-pub(crate) use self::file::File;
+pub(crate) use self::file::{File, Published};
 use self::frame::{Frame, content_security_policy};
 use self::guides::GUIDES;
 use self::lookup::{entries, text};
@@ -26,25 +26,30 @@ use self::operations::slug;
 pub(crate) use self::search::{SEARCH_PATH, Search};
 
 /// All that is published, save the search.
-pub(crate) fn files(document: &Value) -> Vec<File> {
-    let page = |path: String, html: String| File::page(path, html, content_security_policy());
+pub(crate) fn files(document: &Value) -> Vec<Published> {
+    let page = |html: String| File::page(html, content_security_policy());
     let mut files = vec![
-        page("/docs".to_owned(), Frame::index(document).html("", &overview::main(document))),
-        File::markdown("api", markdown::introduction(document)),
-        File::plain("/llms.txt", llms::index(document)),
-        File::plain("/llms-full.txt", llms::full(document)),
+        Published::new("/docs".to_owned(), move |document| {
+            page(Frame::index(document).html("", &overview::main(document)))
+        }),
+        Published::markdown("api", markdown::introduction),
+        Published::new("/llms.txt".to_owned(), |document| File::plain(llms::index(document))),
+        Published::new("/llms-full.txt".to_owned(), |document| File::plain(llms::full(document))),
     ];
     for tag in entries(document, "/tags") {
-        let (name, part) = (text(tag, "/name"), slug(text(tag, "/name")));
-        let html = Frame::part(document, &part).html(name, &tag_section(document, tag));
-        files.push(page(format!("/docs/{part}"), html));
-        files.push(File::markdown(&part, markdown::tag(document, tag)));
+        let (tag, part) = (tag.clone(), slug(text(tag, "/name")));
+        let shown = tag.clone();
+        files.push(Published::markdown(&part, move |document| markdown::tag(document, &tag)));
+        files.push(Published::new(format!("/docs/{part}"), move |document| {
+            page(Frame::part(document, &part).html(text(&shown, "/name"), &tag_section(document, &shown)))
+        }));
     }
     for guide in GUIDES {
-        let markdown = guide.markdown();
-        let html = Frame::part(document, guide.name).html(guide.title(), &guide_page::main(&markdown));
-        files.push(page(format!("/docs/{}", guide.name), html));
-        files.push(File::markdown(guide.name, markdown));
+        files.push(Published::new(format!("/docs/{}", guide.name), move |document| {
+            let main = guide_page::main(&guide.markdown());
+            page(Frame::part(document, guide.name).html(guide.title(), &main))
+        }));
+        files.push(Published::markdown(guide.name, |_| guide.markdown()));
     }
     files
 }

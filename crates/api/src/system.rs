@@ -1,6 +1,6 @@
 //! The paths beside the API: the document, the pages that show it, health and metrics. No API key, no limit.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -157,13 +157,17 @@ pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<Met
     let json = Arc::new(Fixed::new("application/json", document.to_string(), None));
     let search = Arc::new(docs::Search::new(document));
     let mut router = Router::new()
-        .route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }))
         .route(docs::SEARCH_PATH, get(move |request: Request| async move { found(&search, &request) }));
     for file in docs::files(document) {
-        let path = file.path.clone();
-        let file = Arc::new(Fixed::from(file));
+        let (path, json) = (file.path.clone(), Arc::clone(&json));
+        let file = Arc::new(LazyLock::new(move || {
+            let document = serde_json::from_slice(&json.bytes).unwrap_or_default();
+            Fixed::from(file.make(&document))
+        }));
         router = router.route(&path, get(move |headers: HeaderMap| async move { file.answer(&headers) }));
     }
+    let router =
+        router.route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }));
     router.merge(health_routes(state, metrics))
 }
 

@@ -82,7 +82,7 @@ impl Search {
         let [before, between, after] = &self.page;
         let (query, main) = (html! { (query) }.into_string(), main.into_string());
         let page = [before, &query, between, &main, after].map(String::as_str).concat();
-        File::page(SEARCH_PATH.to_owned(), page, content_security_policy())
+        File::page(page, content_security_policy())
     }
 
     /// What contains every word, those whose title has them first.
