@@ -1,7 +1,10 @@
 import { CellSet, type ImageWindowLoader, type Rectangle } from '@glideapps/glide-data-grid';
 
-/** Requests at the same time. The others wait, the newest first: that is where somebody looks. */
-const AT_ONCE_MAX = 4;
+/**
+ * Requests at the same time: half of the six that a browser makes to one server, so that slow images hold nobody up. The others
+ * wait, the newest first: that is where somebody looks.
+ */
+const AT_ONCE_MAX = 3;
 /** Pictures kept in memory after they scrolled away. */
 const KEPT_MAX = 300;
 /** A picture whose server was busy is asked for again after this time, while it is in sight. */
