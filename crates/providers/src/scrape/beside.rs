@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::boilerplate::{talk_words, weak_words};
+use super::boilerplate::{BesideWords, talk_words, weak_words};
 use super::outline::Outline;
 
 /// What is more of the content is what the page is made for: the comments of a forum.
@@ -13,7 +13,7 @@ const LEFT_PERCENT_MIN: usize = 40;
 /// The selected leaves without what stands beside the content.
 pub(super) fn leave_out(outline: &Outline, mut selected: HashSet<usize>) -> HashSet<usize> {
     // Nesting is limited, so a leaf is in few elements.
-    let mut words = vec![0_u32; outline.leaves.len()];
+    let mut words = vec![BesideWords::MIN; outline.leaves.len()];
     for part in outline.elements.iter().filter(|part| part.beside_words != 0) {
         words.iter_mut().take(part.end).skip(part.start).for_each(|words| *words |= part.beside_words);
     }
@@ -21,25 +21,26 @@ pub(super) fn leave_out(outline: &Outline, mut selected: HashSet<usize>) -> Hash
         // A heading is named as what it opens and closes, and code as how it is shown.
         let kept = match part.name.as_str() {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => weak_words(),
-            "pre" => u32::MAX,
+            "pre" => BesideWords::MAX,
             _ => continue,
         };
         words.iter_mut().take(part.end).skip(part.start).for_each(|words| *words &= !kept);
     }
     let leaves = outline.leaves.iter().zip(&words).enumerate();
-    let leaves: Vec<(usize, u32)> = leaves
+    let leaves: Vec<(usize, BesideWords)> = leaves
         .filter(|(place, _)| selected.contains(place))
         .map(|(_, (leaf, words))| (leaf.chars, *words))
         .collect();
     let all: usize = leaves.iter().map(|(chars, _)| chars).sum();
-    let mut chars_by_word = [0_usize; u32::BITS as usize];
+    let mut chars_by_word = [0_usize; BesideWords::BITS as usize];
     for (chars, words) in leaves.iter().filter(|(_, words)| *words != 0) {
         for (bit, sum) in chars_by_word.iter_mut().enumerate() {
             *sum += if words >> bit & 1 == 1 { *chars } else { 0 };
         }
     }
     let is_beside = |sum: &usize| sum * 100 <= all * PERCENT_MAX;
-    let beside = chars_by_word.iter().rev().fold(0_u32, |bits, sum| bits << 1 | u32::from(is_beside(sum)));
+    let beside =
+        chars_by_word.iter().rev().fold(0, |bits, sum| bits << 1 | BesideWords::from(is_beside(sum)));
     let left: usize = leaves.iter().filter(|(_, words)| words & beside == 0).map(|(chars, _)| chars).sum();
     if left * 100 >= all * LEFT_PERCENT_MIN {
         selected.retain(|place| words.get(*place).is_none_or(|words| words & beside == 0));

@@ -131,79 +131,69 @@ pub(super) fn is_extra(element: &Element) -> bool {
     })
 }
 
+/// How sure a word is of what it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Strong,
+    /// Headings of the content have it, too: a question that opens its answer is a button.
+    Weak,
+    /// What others say of the content.
+    Talk,
+}
+
 /// What stands in the content and is hardly part of it, by the words in `class`, `id`, `role` and `itemprop`.
 /// Measured one by one: leaving it out is right more often than not.
-const BESIDE_WORDS: [&str; 32] = [
-    "actions",
-    "author",
-    "badge",
-    "banner",
-    "bar",
-    "btn",
-    "button",
-    "buttons",
-    "byline",
-    "caption",
-    "comment",
-    "comments",
-    "dialog",
-    "disclaimer",
-    "footer",
-    "form",
-    "hidden",
-    "latest",
-    "links",
-    "modal",
-    "navigation",
-    "news",
-    "newsletter",
-    "popup",
-    "related",
-    "review",
-    "reviews",
-    "share",
-    "sidebar",
-    "sr-only",
-    "tooltip",
-    "widget",
+const BESIDE_WORDS: [(&str, Beside); 32] = [
+    ("actions", Beside::Weak),
+    ("author", Beside::Strong),
+    ("badge", Beside::Weak),
+    ("banner", Beside::Weak),
+    ("bar", Beside::Weak),
+    ("btn", Beside::Weak),
+    ("button", Beside::Weak),
+    ("buttons", Beside::Weak),
+    ("byline", Beside::Weak),
+    ("caption", Beside::Strong),
+    ("comment", Beside::Talk),
+    ("comments", Beside::Talk),
+    ("dialog", Beside::Strong),
+    ("disclaimer", Beside::Weak),
+    ("footer", Beside::Weak),
+    ("form", Beside::Strong),
+    ("hidden", Beside::Weak),
+    ("latest", Beside::Weak),
+    ("links", Beside::Weak),
+    ("modal", Beside::Strong),
+    ("navigation", Beside::Strong),
+    ("news", Beside::Weak),
+    ("newsletter", Beside::Strong),
+    ("popup", Beside::Strong),
+    ("related", Beside::Strong),
+    ("review", Beside::Talk),
+    ("reviews", Beside::Talk),
+    ("share", Beside::Strong),
+    ("sidebar", Beside::Strong),
+    ("sr-only", Beside::Weak),
+    ("tooltip", Beside::Weak),
+    ("widget", Beside::Weak),
 ];
 
-/// Those of them that headings of the content have, too: a question that opens its answer is a button.
-const WEAK_WORDS: [&str; 17] = [
-    "actions",
-    "badge",
-    "banner",
-    "bar",
-    "btn",
-    "button",
-    "buttons",
-    "byline",
-    "disclaimer",
-    "footer",
-    "hidden",
-    "latest",
-    "links",
-    "news",
-    "sr-only",
-    "tooltip",
-    "widget",
-];
-
-/// What others say of the content.
-const TALK_WORDS: [&str; 4] = ["comment", "comments", "review", "reviews"];
+/// A set of these words, a bit for each.
+pub(super) type BesideWords = u64;
+const _: () = assert!(BESIDE_WORDS.len() <= BesideWords::BITS as usize, "each word has a bit");
 
 /// The bits of the words that say nothing of a heading.
-pub(super) fn weak_words() -> u32 {
-    bits(WEAK_WORDS)
+pub(super) fn weak_words() -> BesideWords {
+    bits_of(Beside::Weak)
 }
 
 /// The bits of the words for what others say of the content.
-pub(super) fn talk_words() -> u32 {
-    bits(TALK_WORDS)
+pub(super) fn talk_words() -> BesideWords {
+    bits_of(Beside::Talk)
 }
 
 /// Which of these words an element has, a bit for each.
-pub(super) fn beside_words(element: &Element) -> u32 {
+pub(super) fn beside_words(element: &Element) -> BesideWords {
     let names = values(element, &["class", "id", "role", "itemprop"]).flat_map(str::split_ascii_whitespace);
     match element.name() {
         "html" | "body" | "main" => 0,
@@ -213,7 +203,7 @@ pub(super) fn beside_words(element: &Element) -> u32 {
     }
 }
 
-fn words_of_name(name: &str) -> u32 {
+fn words_of_name(name: &str) -> BesideWords {
     let has = |part: &str| name_parts(name).any(|word| word.eq_ignore_ascii_case(part));
     let words = bits(name_parts(name).chain([name]));
     // What is too wide for its box is cut off, and the rest is shown.
@@ -222,7 +212,7 @@ fn words_of_name(name: &str) -> u32 {
     if has("rating") { words & !bits(["caption"]) } else { words }
 }
 
-fn bits<'a>(words: impl IntoIterator<Item = &'a str>) -> u32 {
+fn bits<'a>(words: impl IntoIterator<Item = &'a str>) -> BesideWords {
     words.into_iter().filter_map(bit).fold(0, |words, bit| words | bit)
 }
 
@@ -236,10 +226,14 @@ pub(super) fn name_parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(|letter: char| !letter.is_ascii_alphabetic()).flat_map(parts)
 }
 
-fn bit(word: &str) -> Option<u32> {
+fn bits_of(kind: Beside) -> BesideWords {
+    bits(BESIDE_WORDS.iter().filter(|(_, beside)| *beside == kind).map(|(word, _)| *word))
+}
+
+fn bit(word: &str) -> Option<BesideWords> {
     let lower = word.bytes().map(|byte| byte.to_ascii_lowercase());
-    let place = BESIDE_WORDS.binary_search_by(|known| known.bytes().cmp(lower.clone())).ok()?;
-    1_u32.checked_shl(u32::try_from(place).ok()?)
+    let place = BESIDE_WORDS.binary_search_by(|(known, _)| known.bytes().cmp(lower.clone())).ok()?;
+    1_u64.checked_shl(u32::try_from(place).ok()?)
 }
 
 /// `productReviews` is two words.
@@ -262,7 +256,7 @@ mod tests {
 
     #[test]
     fn words_stand_in_order() {
-        assert!(EXTRA_WORDS.is_sorted() && BESIDE_WORDS.is_sorted());
+        assert!(EXTRA_WORDS.is_sorted() && BESIDE_WORDS.is_sorted_by_key(|(word, _)| *word));
         assert_eq!(parts("productReviewsAB").collect::<Vec<_>>(), ["product", "Reviews", "AB"]);
         assert_eq!(parts("").count(), 0);
     }

@@ -5,7 +5,7 @@ use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use super::boilerplate::{Keep, beside_words, is_dropped, is_extra};
+use super::boilerplate::{BesideWords, Keep, beside_words, is_dropped, is_extra};
 use super::post_names::InThread;
 
 /// The readable texts and elements of a page, both in its order.
@@ -44,7 +44,7 @@ pub(super) struct Part {
     /// Whether it is a box beside the content: a cart, a filter, a login.
     pub(super) is_extra: bool,
     /// Which words it has for what is hardly part of the content, a bit for each.
-    pub(super) beside_words: u32,
+    pub(super) beside_words: BesideWords,
     pub(super) in_thread: InThread,
 }
 
