@@ -41,12 +41,16 @@ impl Checker {
         Ok(Self { schema, compiled })
     }
 
+    pub(crate) fn is_valid(&self, value: &Value) -> bool {
+        self.compiled.is_valid(value)
+    }
+
     /// Everything wrong with a value; nothing, if it fits.
     ///
     /// The validator makes all its errors before it gives the first, each with a copy of what is wrong. So the lists
     /// of a body are looked at piece by piece, as long as there is room for more offences.
     pub(crate) fn offences(&self, mut value: Value, text_bytes: usize) -> Vec<Offence> {
-        if self.compiled.is_valid(&value) {
+        if self.is_valid(&value) {
             return Vec::new();
         }
         let piece_len = if text_bytes > PIECE_BYTES_MAX { 1 } else { PIECE_LEN };

@@ -15,6 +15,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_telemetry::TraceContext;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
@@ -97,18 +98,17 @@ pub(crate) struct Arrival {
     pub trusted_proxies: Arc<TrustedProxies>,
 }
 
-/// Compression is outermost, so that sizes are logged as they were made.
+/// Compression is outermost, so that sizes are logged as they were made. All layers are one for the router: each layer of
+/// its own would cost every request several allocations.
 pub(crate) fn wrap(router: Router, cors: &Cors, arrival: Arrival) -> Router {
-    let router = router.layer(CatchPanicLayer::custom(mark_panic));
-    let router = match cors_layer(cors) {
-        Some(layer) => router.layer(layer),
-        None => router,
-    };
     let worthwhile =
         SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
-    router
-        .layer(from_fn_with_state(arrival, observe))
+    let layers = ServiceBuilder::new()
         .layer(CompressionLayer::new().compress_when(worthwhile))
+        .layer(from_fn_with_state(arrival, observe))
+        .option_layer(cors_layer(cors))
+        .layer(CatchPanicLayer::custom(mark_panic));
+    router.layer(layers)
 }
 
 async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Next) -> Response {

@@ -1,5 +1,7 @@
 //! `Link` headers (RFC 8288), and where the other pages of a list are.
 
+use std::borrow::Cow;
+
 use axum::http::header::HeaderValue;
 use percent_encoding::{percent_decode_str, percent_encode_byte};
 
@@ -24,8 +26,9 @@ pub(crate) enum PageLinks {
 impl PageLinks {
     /// The links to them, from an address and the query that was sent: every other parameter stays as it is.
     pub(crate) fn links(&self, base: &str, query: &str) -> Vec<Link> {
+        let others = without_page(base, query);
         let steps = self.steps().into_iter();
-        steps.map(|(rel, parameter)| Link { rel, target: address(base, query, parameter) }).collect()
+        steps.map(|(rel, parameter)| Link { rel, target: address(&others, parameter) }).collect()
     }
 
     /// Which page each relation leads to: the name and value of the parameter that says so. The most useful are first.
@@ -52,42 +55,55 @@ impl PageLinks {
 pub(crate) fn header_value(links: &[Link]) -> Option<HeaderValue> {
     let mut value = String::new();
     for Link { rel, target } in links {
-        let link = format!("<{}>; rel=\"{rel}\"", visible(target));
-        if value.len() + link.len() > LINKS_BYTES_MAX {
-            continue;
+        let target = visible(target);
+        let parts = [if value.is_empty() { "<" } else { ", <" }, &target, ">; rel=\"", rel, "\""];
+        if value.len() + parts.iter().map(|part| part.len()).sum::<usize>() <= LINKS_BYTES_MAX {
+            value.extend(parts);
         }
-        if !value.is_empty() {
-            value.push_str(", ");
-        }
-        value.push_str(&link);
     }
     HeaderValue::from_str(&value).ok().filter(|value| !value.is_empty())
 }
 
 /// With an escape for every byte that cannot stand in an address between angle brackets.
-fn visible(target: &str) -> String {
+fn visible(target: &str) -> Cow<'_, str> {
+    let is_visible = |byte: u8| byte.is_ascii_graphic() && !b"<>\"".contains(&byte);
+    if target.bytes().all(is_visible) {
+        return target.into();
+    }
     let mut text = String::with_capacity(target.len());
     for byte in target.bytes() {
-        if byte.is_ascii_graphic() && !b"<>\"".contains(&byte) {
+        if is_visible(byte) {
             text.push(char::from(byte));
         } else {
             text.push_str(percent_encode_byte(byte));
         }
     }
-    text
+    text.into()
 }
 
-/// An address with another page than the query names.
-fn address(base: &str, query: &str, parameter: Option<(&str, String)>) -> String {
-    let is_page = |pair: &&str| {
+/// An address with the parameters that say nothing of the page.
+fn without_page(base: &str, query: &str) -> String {
+    let is_page = |pair: &str| {
         let name = pair.split('=').next().unwrap_or_default();
         let name = percent_decode_str(name).decode_utf8_lossy();
         name == "page" || name == "cursor"
     };
-    let kept = query.split('&').filter(|pair| !pair.is_empty() && !is_page(pair)).map(str::to_owned);
-    // Cursors are made of characters that need no escape.
-    let pairs: Vec<String> = kept.chain(parameter.map(|(name, value)| format!("{name}={value}"))).collect();
-    if pairs.is_empty() { base.to_owned() } else { format!("{base}?{}", pairs.join("&")) }
+    let mut address = base.to_owned();
+    for (index, pair) in query.split('&').filter(|pair| !pair.is_empty() && !is_page(pair)).enumerate() {
+        address.extend([if index == 0 { "?" } else { "&" }, pair]);
+    }
+    address
+}
+
+/// The same with another page. Cursors are made of characters that need no escape.
+fn address(others: &str, parameter: Option<(&str, String)>) -> String {
+    match parameter {
+        None => others.to_owned(),
+        Some((name, value)) => {
+            let separator = if others.contains('?') { '&' } else { '?' };
+            format!("{others}{separator}{name}={value}")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -95,9 +111,8 @@ mod tests {
     use super::*;
 
     fn check(query: &str, pages: &PageLinks, expected: &[(&str, &str)]) {
-        let links = pages.steps().into_iter().map(|(rel, step)| (rel, address("/rows", query, step)));
-        let links: Vec<_> = links.collect();
-        let links: Vec<(&str, &str)> = links.iter().map(|(rel, target)| (*rel, target.as_str())).collect();
+        let links = pages.links("/rows", query);
+        let links: Vec<_> = links.iter().map(|Link { rel, target }| (*rel, target.as_str())).collect();
         assert_eq!(links, expected, "{query}");
     }
 

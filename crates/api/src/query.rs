@@ -1,5 +1,7 @@
 //! Query strings, checked by the same schema that documents them.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 use rowmill_model::Offence;
 use serde_json::{Map, Value};
@@ -39,11 +41,14 @@ impl QueryReader {
             }
         }
         let values = Value::Object(values);
+        if offences.is_empty() && self.checker.is_valid(&values) {
+            return Ok(values);
+        }
         // A parameter that was refused already is not also reported as missing.
         let is_news = |offence: &Offence| offences.iter().all(|known: &Offence| known.path != offence.path);
-        let more: Vec<_> = self.checker.offences(values.clone(), 0).into_iter().filter(is_news).collect();
+        let more: Vec<_> = self.checker.offences(values, 0).into_iter().filter(is_news).collect();
         offences.extend(more);
-        if offences.is_empty() { Ok(values) } else { Err(offences) }
+        Err(offences)
     }
 
     fn take(&self, pair: &str, values: &mut Map<String, Value>) -> Result<(), Offence> {
@@ -102,7 +107,7 @@ fn kind_of(schema: &Value) -> Kind {
 }
 
 fn decode(text: &str) -> Result<String, &'static str> {
-    let spaced = text.replace('+', " ");
+    let spaced = if text.contains('+') { text.replace('+', " ").into() } else { Cow::Borrowed(text) };
     let decoded = percent_decode_str(&spaced).decode_utf8().map_err(|_| "must be valid UTF-8")?;
     if decoded.contains('\0') {
         return Err("must not contain the character U+0000");

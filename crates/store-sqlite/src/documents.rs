@@ -26,6 +26,13 @@ struct Parsed {
     views: Arc<Vec<View>>,
 }
 
+impl Parsed {
+    fn stored(self, State { counters, change_seq, .. }: State) -> StoredProject {
+        let Self { version, project, views, .. } = self;
+        StoredProject { project, views, version, row_count: counters.row_count, change_seq }
+    }
+}
+
 impl Documents {
     const LEN_MAX: usize = 1_000;
 
@@ -43,24 +50,37 @@ impl Documents {
     }
 }
 
+/// A project as far as one statement tells of it.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// None if there is no such project.
+    Whole(Option<StoredProject>),
+    /// Its document is not in the cache.
+    Unparsed,
+}
+
+/// Finds a project whose document is in the cache, by one statement.
+pub(crate) fn find(connection: &Connection, documents: &Documents, id: ProjectId) -> Result<Found> {
+    let Some(state) = project_state::state(connection, id)? else { return Ok(Found::Whole(None)) };
+    let parsed = documents.get(state.head);
+    Ok(parsed.map_or(Found::Unparsed, |parsed| Found::Whole(Some(parsed.stored(state)))))
+}
+
 /// Reads a project; only on a reader's connection, where everything seen is committed.
 pub(crate) fn load(
     connection: &Connection,
     documents: &Documents,
     id: ProjectId,
 ) -> Result<Option<StoredProject>> {
-    let Some(State { head, counters, change_seq }) = project_state::state(connection, id)? else {
-        return Ok(None);
-    };
-    let parsed = if let Some(parsed) = documents.get(head) {
+    let Some(state) = project_state::state(connection, id)? else { return Ok(None) };
+    let parsed = if let Some(parsed) = documents.get(state.head) {
         parsed
     } else {
-        let parsed = parse(connection, head)?;
-        documents.put(head.num, parsed.clone());
+        let parsed = parse(connection, state.head)?;
+        documents.put(state.head.num, parsed.clone());
         parsed
     };
-    let Parsed { version, project, views, .. } = parsed;
-    Ok(Some(StoredProject { project, views, version, row_count: counters.row_count, change_seq }))
+    Ok(Some(parsed.stored(state)))
 }
 
 /// A project's document and plan. What a writer sees may be undone, so nothing is put into the cache here.

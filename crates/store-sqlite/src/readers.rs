@@ -71,6 +71,17 @@ impl Readers {
         self.short_reads.run(|| self.read_here(work))
     }
 
+    /// Reads by one statement on the thread that asks. A statement sees one moment by itself, and needs no transaction.
+    pub(crate) fn read_one<T>(&self, statement: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.short_reads.run(|| {
+            let _in_use = InUse::begin(&self.in_use);
+            let connection = self.connection()?;
+            let outcome = statement(&connection);
+            self.idle().push(connection);
+            outcome
+        })
+    }
+
     fn read_here<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let _in_use = InUse::begin(&self.in_use);
         let connection = self.connection()?;

@@ -23,7 +23,7 @@ use crate::convert::{backend, unusable};
 use crate::data_dir::{
     DATABASE_FILE, check_restored, create_private, make_private, restrict_files, take_lock,
 };
-use crate::documents::Documents;
+use crate::documents::{Documents, Found};
 use crate::match_index::MatchIndexer;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
@@ -218,7 +218,12 @@ impl Store for SqliteStore {
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
-        self.readers.read(|connection| documents::load(connection, &self.documents, id))
+        match self.readers.read_one(|connection| documents::find(connection, &self.documents, id))? {
+            Found::Whole(project) => Ok(project),
+            Found::Unparsed => {
+                self.readers.read(|connection| documents::load(connection, &self.documents, id))
+            }
+        }
     }
 
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
