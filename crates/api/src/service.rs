@@ -4,10 +4,10 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, comparisons, copies, events, exports, find, format_guesses, groups, hooks, import_jobs,
-    imports, inbound_deliveries, keys, outbound_webhooks, pictures, projects, providers, receive_hook, row,
-    row_patches, rows, run_history, runs, secrets, sessions, spending, spending_usage, summary, team, trash,
-    trials, usage, views, webhook, webhook_deliveries,
+    cell_image, cells, columns, comparisons, copies, events, exports, find, format_guesses, groups, hooks,
+    import_jobs, imports, inbound_deliveries, keys, outbound_webhooks, projects, providers, receive_hook,
+    row, row_patches, rows, run_history, runs, secrets, sessions, spending, spending_usage, summary, team,
+    trash, trials, usage, views, webhook, webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -49,7 +49,7 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<exports::ExportFile>("/v4/projects/{projectId}/export")
         .add::<summary::GetSummary>("/v4/projects/{projectId}/summary")
         .add::<find::FindCell>("/v4/projects/{projectId}/find")
-        .add::<pictures::GetCellImage>("/v4/projects/{projectId}/rows/{rowId}/cells/{columnId}/image")
+        .add::<cell_image::GetCellImage>("/v4/projects/{projectId}/rows/{rowId}/cells/{columnId}/image")
         .add::<groups::GetGroups>("/v4/projects/{projectId}/groups")
         .add::<trials::TryOnRow>("/v4/projects/{projectId}/try")
         .add::<comparisons::CompareOnRows>("/v4/projects/{projectId}/compare");

@@ -2,8 +2,8 @@
 //!
 //! The use cases are methods of [`App`]. Each module implements its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rowmill_clock::Clock;
@@ -18,12 +18,12 @@ use crate::error::{Error, Result};
 use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
-use crate::picture_maker::Pictures;
 use crate::quotas::Quotas;
 use crate::received_log::ReceivedLog;
 use crate::sequences::Sequences;
 use crate::sign_in_link::SignInLink;
 use crate::tester::Tester;
+use crate::thumbnailer::Thumbnailer;
 use crate::vault::Vault;
 
 /// For how long deleted things can be restored, unless the operator says otherwise.
@@ -54,7 +54,7 @@ pub struct App {
     pub(crate) keys: KeyCache,
     pub(crate) link: SignInLink,
     pub(crate) tester: Tester,
-    pub(crate) pictures: Pictures,
+    pub(crate) thumbnailer: OnceLock<Arc<dyn Thumbnailer>>,
     /// Calls of comparisons at the same time.
     pub(crate) comparing: Arc<FairSemaphore>,
     pub(crate) credential_cache: CredentialCache,
@@ -107,7 +107,7 @@ impl App {
             keys: KeyCache::default(),
             link: SignInLink::default(),
             tester: Tester::default(),
-            pictures: Pictures::default(),
+            thumbnailer: OnceLock::new(),
             comparing: FairSemaphore::new(COMPARING_MAX, COMPARING_EACH_MAX),
             credential_cache: CredentialCache::default(),
             altering: tokio::sync::Mutex::new(()),

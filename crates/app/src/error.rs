@@ -136,7 +136,7 @@ pub enum Noun {
     Webhook,
     Delivery,
     Hook,
-    /// The picture that a cell shows.
+    /// The image that a cell names.
     Image,
 }
 

@@ -22,7 +22,7 @@ use crate::observing::{Sampler, event_loop, metrics_access};
 use crate::otlp::Exporter;
 use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
-use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
+use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept};
 use crate::trials::Trials;
 use crate::welcome::Welcome;
 use crate::workers::Workers;
@@ -64,7 +64,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Role::Worker => None,
     };
     let (args, trace_hosts) = (&serve.workers, serve.otlp.otlp_propagate.clone());
-    app.make_pictures_with(workers::pictures(args, clock.clone())?);
+    app.set_thumbnailer(workers::thumbnailer(args, clock.clone())?);
     let provider_calls =
         workers::provider_calls(args, trace_hosts, Arc::clone(&app), &database, clock, &limits)?;
     let concurrency = usize::try_from(serve.workers.worker_concurrency)?;
@@ -259,17 +259,16 @@ fn listen(
         admin_settings.metrics =
             metrics.map(|metrics| Metrics { access: MetricsAccess::Everyone, ..metrics });
         let router = rowmill_api::health(state.clone(), admin_settings);
-        let service = HttpService { router, public_url: None, trusted_proxies: Arc::default() };
+        let service =
+            HttpService { router, app: Arc::clone(app), public_url: None, trusted_proxies: Arc::default() };
         Listener::new(socket, service, Caps::ADMIN, deadlines)
     });
     let router = match role {
         Role::Server => rowmill_api::service(limits)?.at(serve.public_url.as_ref()).site(state, settings),
         Role::Worker => rowmill_api::health(state, settings),
     };
-    let router = router
-        .layer(axum::middleware::map_response_with_state(Arc::clone(app), close_connection_when_stopping));
-    let http_service =
-        HttpService { router, public_url: serve.public_url.clone().map(Arc::new), trusted_proxies };
+    let public_url = serve.public_url.clone().map(Arc::new);
+    let http_service = HttpService { router, app: Arc::clone(app), public_url, trusted_proxies };
     if let Some(tls) = sockets.tls.clone() {
         tokio::spawn(tls.keep_current());
     }

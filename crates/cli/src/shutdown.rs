@@ -3,9 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::Response;
-use axum::http::header::{CONNECTION, HeaderValue};
 use rowmill_app::App;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -90,15 +87,4 @@ impl ShutdownSignal {
     pub(crate) fn is_repeated(&self) -> bool {
         self.times > 1
     }
-}
-
-/// Whoever keeps a connection open is told to open the next one elsewhere.
-pub(crate) async fn close_connection_when_stopping<B>(
-    State(app): State<Arc<App>>,
-    mut response: Response<B>,
-) -> Response<B> {
-    if app.is_stopping() {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
 }

@@ -25,7 +25,7 @@ use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
 
 use crate::clock::SharedClock;
-use crate::pictures::Pictures;
+use crate::thumbnails::EngineThumbnailer;
 use crate::{browser, logging};
 
 #[derive(Debug, Args)]
@@ -172,10 +172,13 @@ pub(crate) fn provider_calls(
 }
 
 /// Who makes thumbnails of images in cells.
-pub(crate) fn pictures(args: &WorkerArgs, clock: SharedClock) -> Result<Arc<Pictures>, Box<dyn Error>> {
+pub(crate) fn thumbnailer(
+    args: &WorkerArgs,
+    clock: SharedClock,
+) -> Result<Arc<EngineThumbnailer>, Box<dyn Error>> {
     let client = Client::named(args.user_agent.clone(), args.allow_private.clone(), Arc::new(clock))?;
     let maker = scrape::Thumbnails::new(client, Program::this([child::COMMAND])?);
-    Ok(Arc::new(Pictures(Thumbnails::new(maker))))
+    Ok(Arc::new(EngineThumbnailer(Thumbnails::new(maker))))
 }
 
 /// Starts the workers of this process.

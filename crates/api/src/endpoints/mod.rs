@@ -1,5 +1,6 @@
 //! The operations: what each takes, does and answers, whatever the version.
 
+pub(crate) mod cell_image;
 pub(crate) mod cells;
 pub(crate) mod columns;
 pub(crate) mod comparisons;
@@ -15,7 +16,6 @@ pub(crate) mod imports;
 pub(crate) mod inbound_deliveries;
 pub(crate) mod keys;
 pub(crate) mod outbound_webhooks;
-pub(crate) mod pictures;
 pub(crate) mod projects;
 pub(crate) mod providers;
 pub(crate) mod receive_hook;

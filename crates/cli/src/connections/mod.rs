@@ -22,6 +22,7 @@ use axum::http::{Request, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rowmill_api::{ArrivedOverTls, PublicUrl, TrustedProxies};
+use rowmill_app::App;
 use rowmill_model::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::AsyncWrite as _;
@@ -51,6 +52,7 @@ const OTHER_FILES_MIN: u64 = 256;
 #[derive(Debug, Clone)]
 pub(crate) struct HttpService {
     pub(crate) router: axum::Router,
+    pub(crate) app: Arc<App>,
     pub(crate) public_url: Option<Arc<PublicUrl>>,
     /// Their connections are those of many clients.
     pub(crate) trusted_proxies: Arc<TrustedProxies>,
@@ -293,6 +295,7 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
         let received = Received::new(incoming);
         let body = received.as_ref().map_or_else(Body::empty, Received::lend);
         let mut router = self.service.router.clone();
+        let app = Arc::clone(&self.service.app);
         Box::pin(async move {
             let mut response = if is_refused {
                 rowmill_api::too_many_connections(&request_id().to_string())
@@ -308,8 +311,9 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
                 seat.leave_unread();
                 seat.end();
             }
-            // hyper closes the connection then, but does not say so by itself.
-            if seat.is_ending() {
+            // hyper closes the connection then, but does not say so by itself. Of a service that stops, clients shall
+            // open the next one elsewhere.
+            if seat.is_ending() || app.is_stopping() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok(response.map(|body| Body::new(Answer { body, _busy: busy })))

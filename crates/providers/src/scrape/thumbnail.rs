@@ -5,6 +5,7 @@
 use std::fmt;
 use std::io::Cursor;
 
+use bytes::Bytes;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageDecoder as _, ImageFormat, ImageReader, Limits};
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ const JPEG_QUALITY: u8 = 82;
 pub struct Thumbnail {
     pub media: ThumbnailType,
     #[serde(with = "base64_text")]
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
 }
 
 /// What thumbnails are made as.
@@ -88,17 +89,18 @@ fn encoded(image: &DynamicImage) -> Option<Thumbnail> {
     let rgba = image.to_rgba8();
     if rgba.pixels().any(|pixel| pixel.0.last().is_some_and(|alpha| *alpha < u8::MAX)) {
         rgba.write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png).ok()?;
-        return Some(Thumbnail { media: ThumbnailType::Png, bytes });
+        return Some(Thumbnail { media: ThumbnailType::Png, bytes: bytes.into() });
     }
     let encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
     image.to_rgb8().write_with_encoder(encoder).ok()?;
-    Some(Thumbnail { media: ThumbnailType::Jpeg, bytes })
+    Some(Thumbnail { media: ThumbnailType::Jpeg, bytes: bytes.into() })
 }
 
 /// Bytes as text, between the service and its child.
 mod base64_text {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use bytes::Bytes;
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serializer};
 
@@ -106,9 +108,9 @@ mod base64_text {
         serializer.serialize_str(&STANDARD.encode(bytes))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
         let text = String::deserialize(deserializer)?;
-        STANDARD.decode(text).map_err(D::Error::custom)
+        STANDARD.decode(text).map(Bytes::from).map_err(D::Error::custom)
     }
 }
 

@@ -6,7 +6,7 @@ import { misfitText } from '../formats/format';
 import { isMisfit } from '../formats/reading';
 import { isJson, toPretty } from '../model/values';
 import type { Table } from '../state/useTable';
-import { CellPicture } from './CellPicture';
+import { CellImage } from './CellImage';
 import classes from './Json.module.css';
 import { JsonTree } from './JsonTree';
 import { useFieldColumn } from './useFieldColumn';
@@ -56,7 +56,7 @@ export function CellValue({ table, column, rowId, cell, onSaved }: Props) {
         )}
       </Group>
       {isEditing && <ValueEditor value={value} format={column.format} onSave={save} onClose={() => setIsEditing(false)} />}
-      {!isEditing && <CellPicture projectId={table.project.id} rowId={rowId} column={column} value={value} />}
+      {!isEditing && <CellImage projectId={table.project.id} rowId={rowId} column={column} value={value} />}
       {!isEditing && isTree && (
         <>
           <Text size="sm" c="dimmed" mb={6}>

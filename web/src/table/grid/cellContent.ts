@@ -3,8 +3,8 @@ import type { Cell, Column, Format } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { ColumnStyle } from '../display/columnStyle';
 import { type Display, displayOf } from '../display/display';
-import { pictureIn } from '../display/picture';
-import { pictureAddress } from '../display/pictureAddress';
+import { imageIn } from '../display/image';
+import { imageAddress } from '../display/imageAddress';
 import { describeCell } from '../model/cellStatus';
 import { toText } from '../model/values';
 
@@ -21,8 +21,8 @@ export interface CellData {
   /** The text. It is parsed as number, boolean or JSON when it is saved. */
   text: string;
   hint?: string;
-  /** Where the thumbnail is of the picture that the value names. */
-  picture?: string;
+  /** Where the thumbnail is of the image that the value names. */
+  image?: string;
   /** The cell's row. */
   rowId?: string;
   /** The row whose editor was opened, even if it has moved since. */
@@ -43,7 +43,7 @@ export function loadingContent(): LoadingCell {
 
 interface Options extends Pick<CellData, 'hint' | 'rowId'> {
   style?: ColumnStyle | undefined;
-  /** The project, if pictures are shown. */
+  /** The project, if images are shown. */
   projectId?: string;
 }
 
@@ -51,14 +51,14 @@ export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId, s
   const text = toText(cell.value);
   const display = displayOf(cell.value, style);
   const isRunColumn = isProcessed(column);
-  const picture = projectId && rowId && pictureIn(column.header, cell.value);
+  const image = projectId && rowId && imageIn(column.header, cell.value);
   return {
     kind: GridCellKind.Custom,
     allowOverlay: true,
     readonly: column.type === 'reference',
     // Screen readers read the same text as is drawn.
     copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : display.text,
-    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(column.format && { format: column.format }), ...(hint && { hint }), ...(rowId && { rowId }), ...(picture && { picture: pictureAddress(projectId, rowId, column.id, picture) }) },
+    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(column.format && { format: column.format }), ...(hint && { hint }), ...(rowId && { rowId }), ...(image && { image: imageAddress(projectId, rowId, column.id, image) }) },
   };
 }
 

@@ -6,7 +6,7 @@ import { bias, firstLine, SHORT_ROW } from './canvasText';
 import { actionOf, isRowmillCell, type RowmillCell } from './cellContent';
 import { CellEditor } from './CellEditor';
 import { drawDisplay, drawText } from './drawDisplay';
-import { drawPicture, TEXT_WIDTH_MIN } from './drawPicture';
+import { drawThumbnail, TEXT_WIDTH_MIN } from './drawThumbnail';
 import type { CellColors } from './gridTheme';
 import type { Thumbnails } from './thumbnails';
 import { typedEditor } from './typedEditors';
@@ -22,15 +22,15 @@ export function cellRenderer(colors: CellColors, thumbnails: Thumbnails): Custom
     needsHoverPosition: true,
     draw: (args) => draw(args, colors, thumbnails),
     measure: (ctx, cell, theme) =>
-      Math.min(420, ctx.measureText(drawnLine(cell.data.display).slice(0, MEASURED_MAX)).width + theme.cellHorizontalPadding * 2 + 18 + (cell.data.picture ? PICTURE_WIDTH : 0)),
+      Math.min(420, ctx.measureText(drawnLine(cell.data.display).slice(0, MEASURED_MAX)).width + theme.cellHorizontalPadding * 2 + 18 + (cell.data.image ? THUMBNAIL_WIDTH : 0)),
     provideEditor: (cell) => ({ editor: typedEditor(cell) ?? CellEditor, disablePadding: true, styleOverride: { overflow: 'hidden' } }),
     onDelete: (cell) => ({ ...cell, data: { ...cell.data, text: '' } }),
     onPaste: (text, data) => ({ ...data, text }),
   };
 }
 
-/** What a picture takes in a short row. */
-const PICTURE_WIDTH = 44;
+/** What an image takes in a short row. */
+const THUMBNAIL_WIDTH = 44;
 
 /** A column grows no wider than this many letters. */
 const MEASURED_MAX = 100;
@@ -58,7 +58,7 @@ function draw(args: Args, colors: CellColors, thumbnails: Thumbnails): void {
   const marks = (cell.stale ? 1 : 0) + (cell.manual ? 1 : 0) + (isMisfit ? 1 : 0);
   const action = args.hoverAmount > 0.05 ? actionOf(args.cell.data) : undefined;
   const hasButton = action === 'open' || action === 'copy';
-  const taken = drawPictureOf(args, thumbnails);
+  const taken = drawThumbnailOf(args, thumbnails);
   const rect = { ...args.rect, x: args.rect.x + taken, width: args.rect.width - taken };
   if (taken === 0 || rect.width > TEXT_WIDTH_MIN) drawDisplay({ ...args, rect }, display, colors, Math.max(marks * 16, hasButton ? ACTION_WIDTH - 8 : 0));
   if (hasButton) return actionButton(args, colors, action);
@@ -68,10 +68,10 @@ function draw(args: Args, colors: CellColors, thumbnails: Thumbnails): void {
   if (cell.status === 'idle' && cell.value === null && isProcessed) runButton(args, colors);
 }
 
-/** Draws the picture that a cell names. Returns the width it takes. */
-function drawPictureOf(args: Args, thumbnails: Thumbnails): number {
-  const { picture } = args.cell.data;
-  return picture === undefined ? 0 : drawPicture(args, thumbnails.show(picture, args.col, args.row));
+/** Draws the image that a cell names. Returns the width it takes. */
+function drawThumbnailOf(args: Args, thumbnails: Thumbnails): number {
+  const { image } = args.cell.data;
+  return image === undefined ? 0 : drawThumbnail(args, thumbnails.show(image, args.col, args.row));
 }
 
 const INDENT = 20;

@@ -5,17 +5,17 @@ import { CellSet, type ImageWindowLoader, type Rectangle } from '@glideapps/glid
  * wait, the newest first: that is where somebody looks.
  */
 const AT_ONCE_MAX = 3;
-/** Pictures kept in memory after they scrolled away. */
+/** Images kept in memory after they scrolled away. */
 const KEPT_MAX = 300;
-/** A picture whose server was busy is asked for again after this time, while it is in sight. */
+/** An image whose server was busy is asked for again after this time, while it is in sight. */
 const RETRY_MILLISECONDS = 3_000;
 const RETRIES_MAX = 3;
-/** Cells that show the same picture, as far as they are known. */
+/** Cells that show the same image, as far as they are known. */
 const CELLS_MAX = 100;
-/** Arrived pictures are drawn together. */
+/** Arrived images are drawn together. */
 const DRAW_MILLISECONDS = 30;
 
-/** What is drawn in place of a picture that is on its way, or cannot be shown. */
+/** What is drawn in place of an image that is on its way, or cannot be shown. */
 export type Shown = ImageBitmap | 'loading' | 'failed';
 
 /** Thrown if the service says to come back later. */

@@ -64,7 +64,6 @@ mod operators;
 mod outbound_webhooks;
 mod paid;
 mod permissions;
-mod pictures;
 mod power_cuts;
 mod processing;
 mod projects;
@@ -94,6 +93,7 @@ mod streams;
 mod summaries;
 mod system;
 mod teams;
+mod thumbnails;
 mod tls;
 mod traces;
 mod trash;
@@ -159,7 +159,7 @@ const ALL: &[&[Scenario]] = &[
     provider_columns::OWN,
     ai_columns::OWN,
     attachments::OWN,
-    pictures::OWN,
+    thumbnails::OWN,
     prompt_caching::OWN,
     research::OWN,
     hosted_research::OWN,

@@ -1,9 +1,8 @@
-//! Pictures in cells, made small.
+//! Thumbnails of the images that cells name.
 
 use axum::http::Method;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
-use bytes::Bytes;
-use rowmill_app::Picture;
+use rowmill_app::Thumbnail;
 use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +15,7 @@ use crate::etag::EntityTag;
 use crate::payload::{ImageBytes, Nothing};
 use crate::state::ApiState;
 
-/// How long a browser may keep a picture whose address changes with the cell.
+/// How long a browser may keep a thumbnail whose address changes with the cell.
 const KEPT: HeaderValue = HeaderValue::from_static("private, max-age=86400");
 
 pub(crate) struct GetCellImage;
@@ -55,10 +54,10 @@ impl Endpoint<ApiState> for GetCellImage {
         _: Nothing,
     ) -> Result<Answer<ImageBytes>, Error> {
         let CellPath { project_id, row_id, column_id } = path;
-        let picture = call.app().picture(call.caller()?, &project_id, &row_id, &column_id).await?;
-        let Picture { is_png, bytes } = picture;
+        let thumbnail = call.app().thumbnail(call.caller()?, &project_id, &row_id, &column_id).await?;
+        let Thumbnail { is_png, bytes } = thumbnail;
         let tag = EntityTag::of_bytes(&bytes);
-        let answer = Answer::rendered(Bytes::from_owner(bytes)).with_tag(tag);
+        let answer = Answer::rendered(bytes).with_tag(tag);
         let answer = answer.as_media(if is_png { Media::Png } else { Media::Jpeg });
         Ok(if query.version.is_some() { answer.with_header(CACHE_CONTROL, KEPT) } else { answer })
     }

@@ -1,12 +1,12 @@
-//! Pictures in cells: which address of a value is that of an image.
+//! Images in cells: which address of a value is that of an image.
 //!
-//! `web/src/table/display/picture.ts` has the same rule. It says which cells ask for a thumbnail.
+//! `web/src/table/display/image.ts` has the same rule. It says which cells ask for a thumbnail.
 
 use serde_json::{Map, Value};
 
 use crate::bounded_json::{self, Bounds};
 
-/// Words that name a picture, in a header or a field. The first that is found counts.
+/// Words that name an image, in a header or a field. The first that is found counts.
 const NAMES: [&str; 10] =
     ["thumbnail", "logo", "avatar", "photo", "picture", "image", "images", "icon", "favicon", "screenshot"];
 /// Words that may stand behind them.
@@ -18,9 +18,9 @@ const ADDRESS_BYTES_MAX: usize = 4_096;
 const DEPTH_MAX: usize = 3;
 const ENTRIES_MAX: usize = 20;
 
-/// The address of the picture that a value shows: its own, or the first that its fields name. Raw JSON is read. The
-/// address is a web address, or a `data:` address that holds the picture itself.
-pub fn picture_in(header: &str, raw: &str) -> Option<String> {
+/// The address of the image that a value shows: its own, or the first that its fields name. Raw JSON is read. The
+/// address is a web address, or a `data:` address that holds the image itself.
+pub fn image_in(header: &str, raw: &str) -> Option<String> {
     let value = parse(raw)?;
     let is_named = header.split(|letter: char| !letter.is_alphanumeric()).any(is_name);
     // Models answer with JSON as text.
@@ -32,7 +32,7 @@ pub fn picture_in(header: &str, raw: &str) -> Option<String> {
         .or_else(|| found(value, Sign { is_named, is_file: true }, 0))
 }
 
-/// What makes an address that of a picture.
+/// What makes an address that of an image.
 #[derive(Debug, Clone, Copy)]
 struct Sign {
     /// The field or the header says so.
@@ -63,13 +63,13 @@ fn found(value: &Value, sign: Sign, depth: usize) -> Option<String> {
     }
 }
 
-/// Fields with the name of a picture come first.
+/// Fields with the name of an image come first.
 fn in_fields(fields: &Map<String, Value>, sign: Sign, depth: usize) -> Option<String> {
     let named = NAMES.iter().find_map(|name| {
         let field = fields.iter().take(ENTRIES_MAX * 2).find(|(key, _)| plain(key) == *name)?;
         found(field.1, sign.named(true), depth + 1)
     });
-    // The picture of `{"url": …, "alt": …}` below a field `logo`.
+    // The image of `{"url": …, "alt": …}` below a field `logo`.
     let own = || {
         let key =
             SUFFIXES.iter().find_map(|name| fields.get(*name)).filter(|_| sign.is_named && depth > 0)?;
@@ -98,7 +98,7 @@ fn is_name(word: &str) -> bool {
     NAMES.contains(&word.as_str())
 }
 
-/// A text that is the address of a picture, by its extension or because its field says so.
+/// A text that is the address of an image, by its extension or because its field says so.
 fn address(text: &str, sign: Sign) -> Option<String> {
     let text = text.trim();
     let start: String = text.chars().take(11).collect::<String>().to_ascii_lowercase();
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn pictures_are_found() {
         let check = |header: &str, value: Value, expected: Option<&str>| {
-            assert_eq!(picture_in(header, &value.to_string()).as_deref(), expected, "{header}: {value}");
+            assert_eq!(image_in(header, &value.to_string()).as_deref(), expected, "{header}: {value}");
         };
         let png = Some("https://a.example/b.png");
         check("Website", json!("https://a.example/b.png"), png);
@@ -158,19 +158,19 @@ mod tests {
     #[test]
     fn pictures_of_objects_are_those_their_fields_name() {
         let check = |value: Value, expected: Option<&str>| {
-            assert_eq!(picture_in("Page", &value.to_string()).as_deref(), expected, "{value}");
+            assert_eq!(image_in("Page", &value.to_string()).as_deref(), expected, "{value}");
         };
-        let picture = Some("https://a.example/b");
-        check(json!({ "url": "https://a.example", "logo": "https://a.example/b" }), picture);
-        check(json!({ "metadata": { "logoUrl": "https://a.example/b" } }), picture);
-        check(json!({ "image": { "alt": "A", "url": "https://a.example/b" } }), picture);
-        check(json!({ "images": [{ "src": "https://a.example/b" }] }), picture);
-        check(json!([{ "name": "A" }, { "avatar_url": "https://a.example/b" }]), picture);
-        check(json!(r#"{"logo": "https://a.example/b"}"#), picture);
+        let image = Some("https://a.example/b");
+        check(json!({ "url": "https://a.example", "logo": "https://a.example/b" }), image);
+        check(json!({ "metadata": { "logoUrl": "https://a.example/b" } }), image);
+        check(json!({ "image": { "alt": "A", "url": "https://a.example/b" } }), image);
+        check(json!({ "images": [{ "src": "https://a.example/b" }] }), image);
+        check(json!([{ "name": "A" }, { "avatar_url": "https://a.example/b" }]), image);
+        check(json!(r#"{"logo": "https://a.example/b"}"#), image);
         check(json!(["https://a.example/c.png"]), Some("https://a.example/c.png"));
         check(
             json!({ "links": ["https://a.example/c.png"], "metadata": { "logo": "https://a.example/b" } }),
-            picture,
+            image,
         );
         check(json!({ "url": "https://a.example/b" }), None);
         check(json!({ "a": { "b": { "c": { "logo": "https://a.example/b" } } } }), None);

@@ -1,13 +1,13 @@
 /**
- * The path at which the service has the thumbnail of a cell's picture. The browser never asks the picture's own server. The version
- * changes with the picture, so that the browser can keep it.
+ * The path at which the service has the thumbnail of a cell's image. The browser never asks the image's own server. The version
+ * changes with the image, so that the browser can keep it.
  */
-export function pictureAddress(projectId: string, rowId: string, columnId: string, picture: string): string {
+export function imageAddress(projectId: string, rowId: string, columnId: string, image: string): string {
   const path = [projectId, 'rows', rowId, 'cells', columnId].map(encodeURIComponent).join('/');
-  return `/v4/projects/${path}/image?version=${hashOf(picture)}`;
+  return `/v4/projects/${path}/image?version=${hashOf(image)}`;
 }
 
-/** Of a longer text, only its ends count: it is a picture itself. */
+/** Of a longer text, only its ends count: it is an image itself. */
 const HASHED_MAX = 4_096;
 
 /** A short name for a text (FNV-1a, twice). */

@@ -1,6 +1,6 @@
 import type { Json } from '../../api/types';
 
-/** Words that name a picture, in a header or a field. The first that is found counts. */
+/** Words that name an image, in a header or a field. The first that is found counts. */
 const NAMES = ['thumbnail', 'logo', 'avatar', 'photo', 'picture', 'image', 'images', 'icon', 'favicon', 'screenshot'];
 /** Words that may stand behind them. */
 const SUFFIXES = ['url', 'link', 'src', 'address'];
@@ -14,7 +14,7 @@ const ENTRIES_MAX = 20;
 const PARSED_MAX = 20_000;
 
 interface Sign {
-  /** The field or the header says that it is a picture. */
+  /** The field or the header says that it is an image. */
   isNamed: boolean;
   /** The file's extension may say so. */
   isFile: boolean;
@@ -27,17 +27,17 @@ const texts = new Map<string, string | undefined>();
 const KNOWN_MAX = 2_000;
 
 /**
- * The address of the picture that a cell shows; the service finds it by the same rule (`model/picture.rs`) and makes a
+ * The address of the image that a cell shows; the service finds it by the same rule (`model/cell_image.rs`) and makes a
  * thumbnail of it.
  */
-export function pictureIn(header: string, value: Json | undefined): string | undefined {
+export function imageIn(header: string, value: Json | undefined): string | undefined {
   // Most texts are neither an address nor JSON.
-  if (typeof value === 'string') return /^\s*(https?:|www\.|data:image|[[{])/i.test(value) ? inText(value, isPictureHeader(header)) : undefined;
+  if (typeof value === 'string') return /^\s*(https?:|www\.|data:image|[[{])/i.test(value) ? inText(value, isImageHeader(header)) : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
-  return inObject(value, isPictureHeader(header));
+  return inObject(value, isImageHeader(header));
 }
 
-function isPictureHeader(header: string): boolean {
+function isImageHeader(header: string): boolean {
   const known = headers.get(header);
   if (known !== undefined) return known;
   if (headers.size > KNOWN_MAX) headers.clear();
@@ -82,7 +82,7 @@ function search(value: Json, sign: Sign, depth: number): string | undefined {
   return inFields(value, sign, depth);
 }
 
-/** Fields with the name of a picture come first. */
+/** Fields with the name of an image come first. */
 function inFields(value: Record<string, Json>, sign: Sign, depth: number): string | undefined {
   const fields = Object.entries(value).slice(0, ENTRIES_MAX * 2);
   const named = first(NAMES, (name) => {
@@ -90,7 +90,7 @@ function inFields(value: Record<string, Json>, sign: Sign, depth: number): strin
     return field && search(field[1], { ...sign, isNamed: true }, depth + 1);
   });
   if (named !== undefined) return named;
-  // The picture of `{"url": …, "alt": …}` below a field `logo`.
+  // The image of `{"url": …, "alt": …}` below a field `logo`.
   const own = sign.isNamed && depth > 0 ? SUFFIXES.find((key) => key in value) : undefined;
   const owned = own === undefined ? undefined : search(value[own] ?? null, sign, depth + 1);
   return owned ?? first(fields, ([, part]) => search(part, { ...sign, isNamed: false }, depth + 1));
@@ -111,7 +111,7 @@ function plain(key: string): string {
   return suffix ? letters.slice(0, -suffix.length) : letters;
 }
 
-/** A text that is the address of a picture, by its extension or because its field says so. */
+/** A text that is the address of an image, by its extension or because its field says so. */
 function address(text: string, { isNamed, isFile }: Sign): string | undefined {
   if (DATA.test(text)) return text;
   if (text.length > ADDRESS_LETTERS_MAX || !WEB.test(text)) return undefined;

@@ -1,4 +1,4 @@
-// Cells that name a picture show it as a thumbnail, which the service fetches: the browser asks nobody else.
+// Cells that name an image show it as a thumbnail, which the service fetches: the browser asks nobody else.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import zlib from 'node:zlib';
@@ -14,19 +14,19 @@ const COLORS = [
 ];
 const ROWS = 12;
 
-export default async function pictures({ server, page, complaints }) {
+export default async function thumbnails({ server, page, complaints }) {
   const images = await startImages();
   const asked = [];
   page.on('request', (request) => asked.push(request.url()));
   try {
     const headers = ['Company', 'Logo', 'Website', 'Page', 'Inside'];
-    const { project } = await server.api('POST', '/projects', { title: 'Pictures', columns: headers.map((header) => ({ templateId: 'manual', header })) });
+    const { project } = await server.api('POST', '/projects', { title: 'Images', columns: headers.map((header) => ({ templateId: 'manual', header })) });
     const rows = Array.from({ length: ROWS }, (_, row) => ({
       Company: `Company ${row}`,
       Logo: `${images.url}/logo/${row}`,
       Website: row === 0 ? `${images.url}/broken.png` : `https://company${row}.example/about`,
       Page: { title: `Page ${row}`, url: 'https://company.example', metadata: { logo: `${images.url}/logo/${row + 1}` } },
-      Inside: `data:image/png;base64,${picture(COLORS[row % 4], 32).toString('base64')}`,
+      Inside: `data:image/png;base64,${pngOf(COLORS[row % 4], 32).toString('base64')}`,
     }));
     await server.api('POST', `/projects/${project.id}/rows`, rows);
     const grid = gridOf(page);
@@ -41,38 +41,38 @@ export default async function pictures({ server, page, complaints }) {
       [0, 4, COLORS[1]],
       [2, 5, COLORS[2]],
     ]) {
-      await until(`the picture in row ${row}, column ${column}`, async () => isNear(await colorAt(page, row, column), color));
+      await until(`the image in row ${row}, column ${column}`, async () => isNear(await colorAt(page, row, column), color));
     }
-    // A picture that cannot be shown leaves the address as it is.
+    // An image that cannot be shown leaves the address as it is.
     const found = await colorAt(page, 0, 3);
     assert.ok(!COLORS.some((color) => isNear(found, color)), `${found}`);
     assert.deepEqual(complaints.splice(0), ['Failed to load resource: the server responded with a status of 404 (Not Found)']);
-    await shot(page, 'pictures');
+    await shot(page, 'images');
 
     // What is drawn again is not fetched again.
     const count = images.asked.length;
     await page.reload();
     await grid.reads(0, 1, 'Company 0');
-    await until('the picture after a reload', async () => isNear(await colorAt(page, 0, 2), COLORS[0]));
+    await until('the image after a reload', async () => isNear(await colorAt(page, 0, 2), COLORS[0]));
     assert.equal(images.asked.length, count);
     complaints.splice(0);
 
-    // Taller rows have larger pictures.
+    // Taller rows have larger images.
     await page.getByRole('button', { name: 'Row height' }).click();
     await page.getByRole('menuitemradio', { name: 'Tall', exact: true }).click();
     await page.waitForTimeout(300);
-    await shot(page, 'pictures-tall');
+    await shot(page, 'images-tall');
 
-    // Details show the picture as well. Its alternative text names the column.
+    // Details show the image as well. Its alternative text names the column.
     await page.getByRole('button', { name: 'Row height' }).click();
     await page.getByRole('menuitemradio', { name: 'Short' }).click();
     await page.waitForTimeout(300);
     await grid.select(0, 2);
     await page.keyboard.press('Space');
-    const image = page.getByRole('img', { name: 'Picture in Logo' });
+    const image = page.getByRole('img', { name: 'Image in Logo' });
     await image.waitFor();
     assert.ok(await image.evaluate((element) => element.decode().then(() => element.naturalWidth > 0)));
-    await shot(page, 'pictures-details');
+    await shot(page, 'images-details');
     assert.deepEqual(await seriousFindings(page), []);
     assert.deepEqual(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:') && !url.startsWith('blob:')), [], 'the browser asks only the service');
   } finally {
@@ -80,7 +80,7 @@ export default async function pictures({ server, page, complaints }) {
   }
 }
 
-/** The colour in the middle of where a short row has its picture. */
+/** The colour in the middle of where a short row has its image. */
 async function colorAt(page, row, column) {
   return page.evaluate(
     ([x, y]) => {
@@ -102,7 +102,7 @@ async function startImages() {
     asked.push(request.url);
     const logo = /^\/logo\/(\d+)$/.exec(request.url);
     response.setHeader('Content-Type', 'image/png');
-    response.end(logo ? picture(COLORS[Number(logo[1]) % 4], 400) : 'no picture');
+    response.end(logo ? pngOf(COLORS[Number(logo[1]) % 4], 400) : 'no image');
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -116,7 +116,7 @@ async function startImages() {
 }
 
 /** A PNG with a disc of one colour. */
-function picture(color, side) {
+function pngOf(color, side) {
   const middle = (side - 1) / 2;
   const lines = Array.from({ length: side }, (_, y) => [
     0,

@@ -9,13 +9,13 @@ const GAP = 8;
 /** A box is this much wider than high, because most logos are. */
 const SHAPE = 1.4;
 const HEIGHT_MAX = 132;
-/** A picture takes no more than this part of its cell. */
+/** An image takes no more than this part of its cell. */
 const SHARE_MAX = 0.5;
-/** Below this there is no room for a text beside the picture. */
+/** Below this there is no room for a text beside the image. */
 export const TEXT_WIDTH_MIN = 48;
 
-/** The box of a picture at the left of a cell. All cells of a column have the same, whatever the picture's shape. */
-export function pictureBox({ rect, theme }: Pick<Args, 'rect' | 'theme'>) {
+/** The box of an image at the left of a cell. All cells of a column have the same, whatever the image's shape. */
+export function thumbnailBox({ rect, theme }: Pick<Args, 'rect' | 'theme'>) {
   const room = rect.width - theme.cellHorizontalPadding * 2;
   const height = Math.max(0, Math.min(rect.height - MARGIN * 2, HEIGHT_MAX));
   const widthMax = room * SHARE_MAX < TEXT_WIDTH_MIN ? room : room * SHARE_MAX;
@@ -24,18 +24,18 @@ export function pictureBox({ rect, theme }: Pick<Args, 'rect' | 'theme'>) {
   return { x: rect.x + theme.cellHorizontalPadding, y, width, height };
 }
 
-/** Where and how large a picture is drawn: whole, in the middle of its box, and no larger than it is. */
+/** Where and how large an image is drawn: whole, in the middle of its box, and no larger than it is. */
 export function fitted(box: { x: number; y: number; width: number; height: number }, width: number, height: number) {
   const scale = Math.min(box.width / width, box.height / height, 1);
   const [w, h] = [width * scale, height * scale];
   return { x: box.x + (box.width - w) / 2, y: box.y + (box.height - h) / 2, width: w, height: h };
 }
 
-/** Draws a picture, or its place while it is on its way. Returns the width it takes; nothing if it cannot be shown. */
-export function drawPicture(args: Args, shown: Shown): number {
+/** Draws an image, or its place while it is on its way. Returns the width it takes; nothing if it cannot be shown. */
+export function drawThumbnail(args: Args, shown: Shown): number {
   if (shown === 'failed') return 0;
   const { ctx, theme } = args;
-  const box = pictureBox(args);
+  const box = thumbnailBox(args);
   if (box.width < 1 || box.height < 1) return 0;
   ctx.save();
   ctx.beginPath();

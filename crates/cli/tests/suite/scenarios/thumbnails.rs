@@ -13,7 +13,7 @@ use crate::harness::runner::scenarios;
 use crate::harness::stub_server::{Reply, Seen};
 use crate::harness::{Scenario, Server, StubServer, Table};
 
-pub(crate) const OWN: &[Scenario] = &scenarios!("pictures", Own:
+pub(crate) const OWN: &[Scenario] = &scenarios!("thumbnails", Own:
     an_image_arrives_small_and_is_fetched_once,
     what_cannot_be_shown_is_refused,
     only_who_may_read_the_cell_sees_it,
