@@ -1,12 +1,10 @@
 //! All operations together: the routes, and the document that cannot disagree with them.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use rowmill_app::SharedRates;
@@ -15,24 +13,22 @@ use rowmill_model::Limits;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::answer::Media;
 use crate::answer_memory::AnswerMemory;
-use crate::check::Checker;
-use crate::definition::{BodyDefinition, Definition};
+use crate::checks::LazyChecks;
+use crate::definition::Definition;
+use crate::description::Description;
 use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Arrival, Cors, RequestId};
 use crate::measure::Metrics;
-use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
-use crate::payload::Presence;
-use crate::pipeline::{self, BodyPlan, Plan, Shared};
+use crate::openapi::Tag;
+use crate::pipeline::{self, Plan, Shared};
 use crate::public_url::PublicUrl;
-use crate::query::QueryReader;
 use crate::rate_limits::{RateLimiters, Rates};
 use crate::repeats::Turns;
 use crate::request_memory::RequestMemory;
-use crate::schema::{Param, Schemas};
+use crate::schema::SchemaLimits;
 use crate::shared_rate_limits;
 use crate::system;
 use crate::trusted_proxies::TrustedProxies;
@@ -40,10 +36,9 @@ use crate::trusted_proxies::TrustedProxies;
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.
 pub struct Api<S: Service> {
     limits: Arc<Limits>,
+    schema_limits: SchemaLimits,
     router: Router<Arc<Shared<S>>>,
-    schemas: Schemas,
-    tags: Vec<Tag>,
-    operations: Vec<Operation>,
+    description: Description<S>,
     faults: Vec<String>,
 }
 
@@ -54,14 +49,15 @@ pub struct Fault(pub Vec<String>);
 
 impl<S: Service> Api<S> {
     pub fn new(limits: Limits) -> Self {
-        let schemas = Schemas::new(&limits);
-        let (tags, operations, faults) = (Vec::new(), Vec::new(), Vec::new());
-        Self { limits: Arc::new(limits), router: Router::new(), schemas, tags, operations, faults }
+        let schema_limits = SchemaLimits::new(&limits);
+        let description = Description::new(schema_limits.clone());
+        let (limits, router, faults) = (Arc::new(limits), Router::new(), Vec::new());
+        Self { limits, schema_limits, router, description, faults }
     }
 
     /// Defines a tag; they are shown in this order.
     pub fn tag(&mut self, name: &'static str, description: &'static str) -> &mut Self {
-        self.tags.push(Tag { name, description });
+        self.description.tags.push(Tag { name, description });
         self
     }
 
@@ -73,51 +69,30 @@ impl<S: Service> Api<S> {
 
     fn add_definition(&mut self, path: String, definition: Definition<S>) {
         let name = format!("{} ({} {path})", definition.id, definition.method);
-        if let Err(fault) = self.try_add(path, definition) {
-            self.faults.push(format!("{name}: {fault}"));
+        match self.mount(&path, &definition) {
+            Ok(()) => self.description.operations.push((path, definition)),
+            Err(fault) => self.faults.push(format!("{name}: {fault}")),
         }
     }
 
-    fn try_add(&mut self, path: String, definition: Definition<S>) -> Result<(), String> {
-        let path_params = self.schemas.params(definition.path);
-        let captured: BTreeSet<_> = names_in(&path).collect();
-        let declared: BTreeSet<_> = path_params.iter().map(|param| param.name.as_str()).collect();
-        if captured != declared {
-            return Err(format!("the path names {captured:?}, its type {declared:?}"));
-        }
+    fn mount(&mut self, path: &str, definition: &Definition<S>) -> Result<(), String> {
         let takes_key = matches!(definition.access, Access::Key | Access::OpenRead);
         if takes_key == definition.scopes.is_empty() {
             return Err("what takes a key, and nothing else, needs a scope".to_owned());
         }
-        let query_params = self.schemas.params(definition.query);
-        let query = QueryReader::new(&self.schemas, definition.query, &query_params)?;
-        let plan = self.plan(&definition, query)?;
-        self.mount(&path, &definition.method, plan)?;
-        let operation = self.operation(path, definition, path_params, query_params);
-        self.operations.push(operation);
-        Ok(())
-    }
-
-    fn plan(&self, definition: &Definition<S>, query: QueryReader) -> Result<Plan<S>, String> {
-        let BodyDefinition { presence, is_checked, media_types: _, bytes_max, schema } = definition.body;
-        let checker = is_checked.then(|| Checker::new(self.schemas.checked(schema))).transpose()?;
-        let counts = self.schemas.count_bounds(schema);
-        Ok(Plan {
+        let filter = MethodFilter::try_from(definition.method.clone()).map_err(|error| error.to_string())?;
+        let plan = Arc::new(Plan {
             access: definition.access,
             scopes: definition.scopes,
             status: definition.status,
             media: definition.media,
             deprecated_at: definition.headers.deprecated_at,
-            query,
             repeats: definition.repeats_here(),
-            body: BodyPlan { presence, bytes_max, checker, counts },
+            presence: definition.body.presence,
+            body_bytes_max: definition.body.bytes_max,
+            checks: LazyChecks::new(self.schema_limits.clone(), definition.query, definition.body),
             bind: definition.bind,
-        })
-    }
-
-    fn mount(&mut self, path: &str, method: &Method, plan: Plan<S>) -> Result<(), String> {
-        let filter = MethodFilter::try_from(method.clone()).map_err(|error| error.to_string())?;
-        let plan = Arc::new(plan);
+        });
         let handler = move |State(shared): State<Arc<Shared<S>>>, request: Request| {
             pipeline::serve(shared, Arc::clone(&plan), request)
         };
@@ -125,72 +100,28 @@ impl<S: Service> Api<S> {
         Ok(())
     }
 
-    fn operation(
-        &mut self,
-        path: String,
-        definition: Definition<S>,
-        path_params: Vec<Param>,
-        query_params: Vec<Param>,
-    ) -> Operation {
-        let body = definition.body;
-        let body = (body.presence != Presence::None).then(|| BodySpec {
-            media_types: body.media_types,
-            schema: self.schemas.request(body.schema),
-            is_required: matches!(body.presence, Presence::Required | Presence::Streamed | Presence::Whole),
-        });
-        Operation {
-            repeats: definition.repeats_here(),
-            method: definition.method,
-            path,
-            id: format!("{}{}", definition.id, definition.version),
-            tag: format!("{} {}", definition.tag, definition.version).trim().to_owned(),
-            summary: definition.summary,
-            description: definition.description,
-            access: definition.access,
-            scopes: definition.scopes,
-            reads_rows: definition.reads_rows,
-            request_headers: definition.request_headers,
-            answer_headers: definition.answer_headers,
-            headers: definition.headers,
-            may_be_unavailable: true,
-            needs_token: false,
-            statuses: std::iter::once(definition.status).chain(definition.status_also).collect(),
-            path_params,
-            query_params,
-            body,
-            answer: AnswerSpec {
-                media_type: definition.media.content_type(),
-                media_type_also: definition.media_also.map(Media::content_type),
-                schema: self.schemas.answer(definition.answer),
-                is_enveloped: definition.media == Media::Json,
-            },
-            examples: (definition.examples)(),
+    /// Closes the list.
+    pub fn finish(self) -> Result<Finished<S>, Fault> {
+        let Self { limits, router, mut description, faults, .. } = self;
+        if !faults.is_empty() {
+            return Err(Fault(faults));
         }
-    }
-
-    /// Closes the list and assembles the document.
-    pub fn finish(mut self) -> Result<Finished<S>, Fault> {
-        system::describe(&mut self.schemas, &mut self.tags, &mut self.operations);
-        let document = openapi::assemble(&self.tags, self.operations, &mut self.schemas, &mut self.faults);
-        if self.faults.is_empty() {
-            Ok(Finished { limits: self.limits, router: self.router, document })
-        } else {
-            Err(Fault(self.faults))
-        }
+        description.tags.push(system::TAG);
+        Ok(Finished { limits, router, description })
     }
 }
 
 impl<S: Service> fmt::Debug for Api<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Api").field("operations", &self.operations.len()).finish_non_exhaustive()
+        f.debug_struct("Api").field("description", &self.description).finish_non_exhaustive()
     }
 }
 
-/// An API whose document is known, waiting for the application to serve it.
+/// A complete API, waiting for the application to serve it.
 pub struct Finished<S: Service> {
     limits: Arc<Limits>,
     router: Router<Arc<Shared<S>>>,
-    document: Value,
+    pub(crate) description: Description<S>,
 }
 
 /// What an operator can set, and what comes in by the door.
@@ -240,16 +171,15 @@ impl fmt::Debug for Settings {
 }
 
 impl<S: Service> Finished<S> {
-    pub fn document(&self) -> &Value {
-        &self.document
+    /// The OpenAPI document. It takes some time to make.
+    pub fn document(&self) -> Result<Value, Fault> {
+        self.description.document()
     }
 
     /// The same service, whose document says where it is.
     #[must_use]
     pub fn at(mut self, public_url: Option<&PublicUrl>) -> Self {
-        if let (Some(public_url), Value::Object(document)) = (public_url, &mut self.document) {
-            document.insert("servers".to_owned(), openapi::servers(&public_url.base_url()));
-        }
+        self.description.base_url = public_url.map(PublicUrl::base_url);
         self
     }
 
@@ -283,7 +213,7 @@ impl<S: Service> Finished<S> {
             .router
             .with_state(Arc::clone(&shared))
             .merge(beside(shared))
-            .merge(system::routes(state, &self.document, metrics))
+            .merge(system::routes(state, self.description, metrics))
             .merge(webhook::without_team())
             .method_not_allowed_fallback(method_not_allowed);
         layers::wrap(router, &cors, arrival)
@@ -323,8 +253,4 @@ fn refuse(error: Error, request: &Request) -> Response {
     } else {
         error.respond(&request_id)
     }
-}
-
-fn names_in(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
 }

@@ -282,7 +282,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::schema::{Schemas, TypeSchema};
+    use crate::schema::{SchemaLimits, TypeSchema};
 
     #[derive(JsonSchema)]
     #[schemars(rename_all = "camelCase", deny_unknown_fields)]
@@ -333,7 +333,7 @@ mod tests {
     #[track_caller]
     fn check(body: Value, expected: &[&str]) {
         let checker =
-            Checker::new(Schemas::new(&Limits::default()).checked(TypeSchema::of::<Batch>())).unwrap();
+            Checker::new(SchemaLimits::new(&Limits::default()).checked(TypeSchema::of::<Batch>())).unwrap();
         let offences: Vec<_> = checker
             .offences(body, 0)
             .into_iter()

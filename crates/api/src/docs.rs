@@ -15,18 +15,17 @@ mod overview;
 mod schema;
 mod search;
 
-use serde_json::Value;
-
 use self::article::tag_section;
 pub(crate) use self::file::{File, Published};
 use self::frame::{Frame, content_security_policy};
 use self::guides::GUIDES;
-use self::lookup::{entries, text};
+use self::lookup::text;
 use self::operations::slug;
 pub(crate) use self::search::{SEARCH_PATH, Search};
+use crate::openapi::Tag;
 
 /// All that is published, save the search.
-pub(crate) fn files(document: &Value) -> Vec<Published> {
+pub(crate) fn files(tags: &[Tag]) -> Vec<Published> {
     let page = |html: String| File::page(html, content_security_policy());
     let mut files = vec![
         Published::new("/docs".to_owned(), move |document| {
@@ -36,8 +35,8 @@ pub(crate) fn files(document: &Value) -> Vec<Published> {
         Published::new("/llms.txt".to_owned(), |document| File::plain(llms::index(document))),
         Published::new("/llms-full.txt".to_owned(), |document| File::plain(llms::full(document))),
     ];
-    for tag in entries(document, "/tags") {
-        let (tag, part) = (tag.clone(), slug(text(tag, "/name")));
+    for tag in tags {
+        let (tag, part) = (tag.entry(), slug(tag.name));
         let shown = tag.clone();
         files.push(Published::markdown(&part, move |document| markdown::tag(document, &tag)));
         files.push(Published::new(format!("/docs/{part}"), move |document| {

@@ -51,6 +51,13 @@ pub(crate) struct Tag {
     pub description: &'static str,
 }
 
+impl Tag {
+    /// Its entry in the document.
+    pub(crate) fn entry(&self) -> Value {
+        json!({ "name": self.name, "description": self.description })
+    }
+}
+
 /// One operation, as the document needs to know it.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -107,6 +114,7 @@ impl AnswerSpec {
 /// The document. What is wrong with the definitions is added to `faults`.
 pub(crate) fn assemble(
     tags: &[Tag],
+    servers: Value,
     mut operations: Vec<Operation>,
     schemas: &mut Schemas,
     faults: &mut Vec<String>,
@@ -122,8 +130,7 @@ pub(crate) fn assemble(
             item.insert(operation.method.as_str().to_ascii_lowercase(), describe(operation));
         }
     }
-    let tags: Vec<_> =
-        tags.iter().map(|tag| json!({ "name": tag.name, "description": tag.description })).collect();
+    let tags: Vec<_> = tags.iter().map(Tag::entry).collect();
     let document = json!({
         "openapi": "3.0.3",
         "info": {
@@ -133,7 +140,7 @@ pub(crate) fn assemble(
             "contact": { "name": "The Rowmill project" },
             "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
         },
-        "servers": servers("/"),
+        "servers": servers,
         "tags": tags,
         "paths": paths,
         "components": {

@@ -12,7 +12,7 @@ use axum::response::Response;
 use percent_encoding::percent_decode_str;
 use rowmill_app::off_async;
 use rowmill_fairness::Tenant;
-use rowmill_model::bounded_json::{self, Bounds, CountBound, Refusal};
+use rowmill_model::bounded_json::{self, Bounds, Refusal};
 use rowmill_model::{Limits, Scopes};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::answer::Media;
 use crate::answer_memory::AnswerMemory;
 use crate::body;
-use crate::check::Checker;
+use crate::checks::{Checks, LazyChecks};
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
 use crate::deprecation::Deprecation;
 use crate::endpoint::{Access, Call, Head, Idempotency, Principal as _, RateKey, Repeats, SEQUENCE, Service};
@@ -28,7 +28,6 @@ use crate::error::Error;
 use crate::etag::Preconditions;
 use crate::layers::RequestId;
 use crate::payload::{Presence, not_json};
-use crate::query::QueryReader;
 use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
 use crate::repeats::{self, BodyHash, Turns};
 use crate::request_log::CalledBy;
@@ -57,20 +56,12 @@ pub(crate) struct Plan<S: Service> {
     pub status: StatusCode,
     pub media: Media,
     pub deprecated_at: Option<i64>,
-    pub query: QueryReader,
     pub repeats: Repeats,
-    pub body: BodyPlan,
-    pub bind: Bind<S>,
-}
-
-/// How the body of one operation is read and checked.
-#[derive(Debug)]
-pub(crate) struct BodyPlan {
+    /// Whether there is a body, and how it is read.
     pub presence: Presence,
-    pub bytes_max: u32,
-    pub checker: Option<Checker>,
-    /// The body's lists whose entries are counted.
-    pub counts: Vec<CountBound>,
+    pub body_bytes_max: u32,
+    pub checks: LazyChecks,
+    pub bind: Bind<S>,
 }
 
 pub(crate) async fn serve<S: Service>(
@@ -158,7 +149,7 @@ async fn carry_out<S: Service>(
     };
     // Held until the answer is made: what was read lives as long.
     let mut memory = shared.memory.reserve();
-    let (run, idempotency) = accept_body(shared, &plan.body, body, &parts, name, accept, &mut memory).await?;
+    let (run, idempotency) = accept_body(shared, plan, body, &parts, name, accept, &mut memory).await?;
     let is_replay = is_replay(shared, plan.repeats, idempotency.as_ref()).await;
     let call = Call {
         state: shared.state.clone(),
@@ -198,7 +189,7 @@ async fn begin_once<S: Service>(
     parts: &Parts,
     mut body: Body,
 ) -> Result<Result<(Body, BodyHash), Response>, Error> {
-    let is_read = plan.body.presence != Presence::None;
+    let is_read = plan.presence != Presence::None;
     let sent = is_read.then_some(&mut body);
     if let Some(kept) = repeats::kept_answer(&shared.state, name, parts, sent, &shared.limits).await? {
         return Ok(Err(kept));
@@ -338,7 +329,7 @@ fn accept_params<S: Service>(
 ) -> Result<(Accept<S>, Option<String>), Error> {
     // Who sends a webhook may add parameters of its own to the address it was given.
     let query = parts.uri.query().filter(|_| !plan.access.is_inbound());
-    let bound = (plan.bind)(Value::Object(captured), plan.query.read(query));
+    let bound = (plan.bind)(Value::Object(captured), plan.checks.get()?.query.read(query));
     match (bound, repeats::sent_key(plan.repeats, parts)) {
         (Ok(accept), Ok(key)) => Ok((accept, key)),
         (Err(Rejected::Path), _) => Err(Error::UnknownPath),
@@ -354,7 +345,7 @@ fn accept_params<S: Service>(
 /// Reads the body, checks and parses it. A streamed one is only handed on.
 async fn accept_body<S: Service>(
     shared: &Shared<S>,
-    plan: &BodyPlan,
+    plan: &Plan<S>,
     mut body: Body,
     parts: &Parts,
     name: Option<[u8; 32]>,
@@ -367,35 +358,35 @@ async fn accept_body<S: Service>(
             return Ok((accept(Content::Stream(body))?, None));
         }
         Presence::Whole => {
-            let bytes_max = shared.limits.body_bytes_max.min(plan.bytes_max);
+            let bytes_max = shared.limits.body_bytes_max.min(plan.body_bytes_max);
             let bytes =
                 body::read_bytes(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?;
             return Ok((accept(Content::Bytes(bytes))?, None));
         }
         Presence::None => String::new(),
         Presence::Optional | Presence::Required => {
-            let bytes_max = shared.limits.body_bytes_max.min(plan.bytes_max);
+            let bytes_max = shared.limits.body_bytes_max.min(plan.body_bytes_max);
             body::read(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?
         }
     };
     off_async(text.len(), || {
         let idempotency =
             name.map(|name| Idempotency { name, fingerprint: repeats::fingerprint(parts, &text) });
-        check_body(plan, &text, &shared.limits)?;
+        check_body(plan.checks.get()?, plan.presence, &text, &shared.limits)?;
         Ok((accept(Content::Text(text))?, idempotency))
     })
 }
 
-fn check_body(plan: &BodyPlan, text: &str, limits: &Limits) -> Result<(), Error> {
+fn check_body(checks: &Checks, presence: Presence, text: &str, limits: &Limits) -> Result<(), Error> {
     if text.is_empty() {
-        return match plan.presence {
+        return match presence {
             Presence::Required => Err(Error::offence("", "a JSON body is required")),
             Presence::None | Presence::Optional | Presence::Streamed | Presence::Whole => Ok(()),
         };
     }
-    let Some(checker) = &plan.checker else { return Ok(()) };
+    let Some(checker) = &checks.body else { return Ok(()) };
     let part_bytes_max = usize::try_from(limits.cell_bytes_max).unwrap_or(usize::MAX).max(PART_BYTES_MIN);
-    let value = bounded_json::parse(text, Bounds { counts: &plan.counts, part_bytes_max });
+    let value = bounded_json::parse(text, Bounds { counts: &checks.counts, part_bytes_max });
     // The parsed value is dropped before the typed body is made, so that there are never both.
     let offences = checker.offences(value.map_err(refused)?, text.len());
     if offences.is_empty() { Ok(()) } else { Err(Error::offences(offences)) }

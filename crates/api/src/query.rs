@@ -7,7 +7,7 @@ use rowmill_model::Offence;
 use serde_json::{Map, Value};
 
 use crate::check::Checker;
-use crate::schema::{Param, Schemas, TypeSchema};
+use crate::schema::{Param, SchemaLimits, TypeSchema};
 
 /// Reads one operation's query.
 #[derive(Debug)]
@@ -26,9 +26,10 @@ enum Kind {
 }
 
 impl QueryReader {
-    pub(crate) fn new(schemas: &Schemas, query: TypeSchema, params: &[Param]) -> Result<Self, String> {
-        let params = params.iter().map(|param| (param.name.clone(), kind_of(&param.schema))).collect();
-        Ok(Self { params, checker: Checker::new(schemas.checked(query))? })
+    pub(crate) fn new(limits: &SchemaLimits, query: TypeSchema) -> Result<Self, String> {
+        let params =
+            limits.params(query).into_iter().map(|Param { name, schema, .. }| (name, kind_of(&schema)));
+        Ok(Self { params: params.collect(), checker: Checker::new(limits.checked(query))? })
     }
 
     /// The parameters as an object, or everything that is wrong with them.
@@ -136,9 +137,9 @@ mod tests {
     }
 
     fn read(query: &str) -> Result<Listing, Vec<String>> {
-        let schemas = Schemas::new(&Limits::default());
+        let limits = SchemaLimits::new(&Limits::default());
         let listing = TypeSchema::of::<Listing>();
-        let reader = QueryReader::new(&schemas, listing, &schemas.params(listing)).unwrap();
+        let reader = QueryReader::new(&limits, listing).unwrap();
         let values = reader.read(Some(query)).map_err(|offences| -> Vec<String> {
             offences.into_iter().map(|Offence { path, message }| format!("{path} {message}")).collect()
         })?;

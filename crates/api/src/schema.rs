@@ -52,48 +52,22 @@ impl TypeSchema {
     }
 }
 
-/// The generators of a document, and the limits they write into it.
-pub(crate) struct Schemas {
-    limits: Arc<Map<String, Value>>,
-    requests: SchemaGenerator,
-    answers: SchemaGenerator,
-}
+/// The schemas of one operation at a time, with the limits in force. A clone shares them.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemaLimits(Arc<Map<String, Value>>);
 
-impl Schemas {
+impl SchemaLimits {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let limits = match serde_json::to_value(limits) {
-            Ok(Value::Object(map)) => Arc::new(map),
-            _ => Arc::default(),
-        };
-        let components = || {
-            let describe_defaults = RecursiveTransform(plain::describe_defaults as fn(&mut Schema));
-            document_settings(&limits).with_transform(describe_defaults)
-        };
-        let requests = components().into_generator();
-        let answers = components().for_serialize().into_generator();
-        Self { limits, requests, answers }
-    }
-
-    /// The document's schema of what is sent.
-    pub(crate) fn request(&mut self, of: TypeSchema) -> Value {
-        named(of, &mut self.requests)
-    }
-
-    /// The document's schema of what is answered.
-    pub(crate) fn answer(&mut self, of: TypeSchema) -> Value {
-        named(of, &mut self.answers)
-    }
-
-    /// The component schemas that requests and answers refer to.
-    pub(crate) fn take_components(&mut self) -> (Map<String, Value>, Map<String, Value>) {
-        (self.requests.take_definitions(true), self.answers.take_definitions(true))
+        match serde_json::to_value(limits) {
+            Ok(Value::Object(map)) => Self(Arc::new(map)),
+            _ => Self(Arc::default()),
+        }
     }
 
     /// The fields of a type, as parameters: each complete in itself, and never null.
     pub(crate) fn params(&self, of: TypeSchema) -> Vec<Param> {
-        let generator = document_settings(&self.limits)
-            .with(|settings| settings.inline_subschemas = true)
-            .into_generator();
+        let generator =
+            document_settings(&self.0).with(|settings| settings.inline_subschemas = true).into_generator();
         let root = (of.root)(generator);
         let required = root.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         let Some(Value::Object(properties)) = root.get("properties") else { return Vec::new() };
@@ -102,7 +76,7 @@ impl Schemas {
 
     /// The schema a type is checked against: self-contained, draft 2020-12.
     pub(crate) fn checked(&self, of: TypeSchema) -> Value {
-        let limits = Arc::clone(&self.limits);
+        let limits = Arc::clone(&self.0);
         let generator = SchemaSettings::draft2020_12()
             .with_transform(RecursiveTransform(move |schema: &mut Schema| for_check(schema, &limits)))
             .into_generator();
@@ -120,10 +94,43 @@ impl Schemas {
                 None if field == "filters" => ("filtersMax", 2),
                 None => return None,
             };
-            let entries_max = usize::try_from(self.limits.get(limit)?.as_u64()?).ok()?.saturating_mul(factor);
+            let entries_max = usize::try_from(self.0.get(limit)?.as_u64()?).ok()?.saturating_mul(factor);
             Some(CountBound { field: field.clone(), entries_max, limit: limit.to_owned() })
         });
         bounds.collect()
+    }
+}
+
+/// The schemas of a document, which refer to components that they share.
+pub(crate) struct Schemas {
+    requests: SchemaGenerator,
+    answers: SchemaGenerator,
+}
+
+impl Schemas {
+    pub(crate) fn new(limits: &SchemaLimits) -> Self {
+        let components = || {
+            let describe_defaults = RecursiveTransform(plain::describe_defaults as fn(&mut Schema));
+            document_settings(&limits.0).with_transform(describe_defaults)
+        };
+        let requests = components().into_generator();
+        let answers = components().for_serialize().into_generator();
+        Self { requests, answers }
+    }
+
+    /// The document's schema of what is sent.
+    pub(crate) fn request(&mut self, of: TypeSchema) -> Value {
+        named(of, &mut self.requests)
+    }
+
+    /// The document's schema of what is answered.
+    pub(crate) fn answer(&mut self, of: TypeSchema) -> Value {
+        named(of, &mut self.answers)
+    }
+
+    /// The component schemas that requests and answers refer to.
+    pub(crate) fn take_components(&mut self) -> (Map<String, Value>, Map<String, Value>) {
+        (self.requests.take_definitions(true), self.answers.take_definitions(true))
     }
 }
 
@@ -295,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_document_says_what_openapi_can_say() {
-        let mut schemas = Schemas::new(&Limits::default());
+        let mut schemas = Schemas::new(&SchemaLimits::new(&Limits::default()));
         assert_eq!(
             schemas.request(TypeSchema::of::<Sample>()),
             json!({ "$ref": "#/components/schemas/Sample" })
@@ -319,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_check_leaves_out_what_is_unchecked() {
-        let schema = Schemas::new(&Limits::default()).checked(TypeSchema::of::<Sample>());
+        let schema = SchemaLimits::new(&Limits::default()).checked(TypeSchema::of::<Sample>());
         assert_eq!(schema["properties"]["filters"], true);
         assert_eq!(schema["properties"]["rows"]["maxItems"], 10_000);
         assert_eq!(schema["properties"]["note"]["type"], json!(["string", "null"]));
@@ -327,7 +334,7 @@ mod tests {
 
     #[test]
     fn lists_with_a_limit_are_counted() {
-        let bounds = Schemas::new(&Limits::default()).count_bounds(TypeSchema::of::<Sample>());
+        let bounds = SchemaLimits::new(&Limits::default()).count_bounds(TypeSchema::of::<Sample>());
         let told: Vec<_> =
             bounds.iter().map(|at| (at.field.as_str(), at.entries_max, at.limit.as_str())).collect();
         assert_eq!(told, [("rows", 10_000, "insertRowsMax"), ("filters", 200, "filtersMax")]);
@@ -335,7 +342,7 @@ mod tests {
 
     #[test]
     fn parameters_are_never_null() {
-        let params = Schemas::new(&Limits::default()).params(TypeSchema::of::<Sample>());
+        let params = SchemaLimits::new(&Limits::default()).params(TypeSchema::of::<Sample>());
         let note = params.iter().find(|param| param.name == "note").unwrap();
         let text = json!({ "type": "string", "maxLength": 33_554_432, "pattern": "^[^\\u0000]*$" });
         assert_eq!(note.schema, text);

@@ -160,3 +160,22 @@ fn add_project<V: Version>(api: &mut Api<ApiState>) {
         .add::<views::PatchView<V>>(at("/views/{viewId}"))
         .add::<views::DeleteView<V>>(at("/views/{viewId}"));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::Checks;
+    use crate::schema::SchemaLimits;
+
+    #[test]
+    fn every_request_can_be_checked() {
+        let limits = Limits::default();
+        let schema_limits = SchemaLimits::new(&limits);
+        let service = service(limits).unwrap();
+        assert!(service.description.operations.len() > 100);
+        for (path, definition) in &service.description.operations {
+            let checks = Checks::new(&schema_limits, definition.query, definition.body);
+            assert_eq!(checks.err(), None, "{} {path}", definition.method);
+        }
+    }
+}

@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::answer::render;
 use crate::definition::OwnHeaders;
+use crate::description::Description;
 use crate::docs;
 use crate::endpoint::{Access, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
@@ -28,7 +29,9 @@ use crate::schema::{Schemas, TypeSchema};
 
 const READY: &str = "/readyz";
 const METRICS: &str = "/metrics";
-const TAG: &str = "Server";
+/// What these paths are listed under.
+pub(crate) const TAG: Tag =
+    Tag { name: "Server", description: "API description, health and metrics. No API key required." };
 
 /// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
 const READY_MAX: Duration = Duration::from_secs(2);
@@ -51,9 +54,8 @@ struct OpenApiDocument {
     paths: Map<String, Value>,
 }
 
-/// Adds these paths to the document.
-pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &mut Vec<Operation>) {
-    tags.push(Tag { name: TAG, description: "API description, health and metrics. No API key required." });
+/// These paths in the document.
+pub(crate) fn operations(schemas: &mut Schemas) -> [Operation; 5] {
     let text = |media_type| AnswerSpec {
         media_type,
         media_type_also: None,
@@ -62,7 +64,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
     };
     let document = schemas.answer(TypeSchema::of::<OpenApiDocument>());
     let health = Some(json!({ "status": "ok" }));
-    operations.extend([
+    [
         operation(
             "/openapi.json",
             "getOpenApi",
@@ -111,7 +113,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             text("text/plain; version=0.0.4"),
             None,
         ),
-    ]);
+    ]
 }
 
 fn operation(
@@ -139,7 +141,7 @@ fn operation(
         repeats: Repeats::Freely,
         path: path.to_owned(),
         id: id.to_owned(),
-        tag: TAG.to_owned(),
+        tag: TAG.name.to_owned(),
         summary,
         description,
         access: Access::Open,
@@ -153,22 +155,29 @@ fn operation(
     }
 }
 
-pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<Metrics>) -> Router {
-    let json = Arc::new(Fixed::new("application/json", document.to_string(), None));
-    let search = Arc::new(docs::Search::new(document));
+pub(crate) fn routes<S: Service>(state: S, description: Description<S>, metrics: Option<Metrics>) -> Router {
+    let files = docs::files(&description.tags);
+    let json = move || Fixed::new("application/json", document_text(&description), None);
+    let json = Arc::new(LazyLock::new(json));
+    let parsed = |json: &Fixed| serde_json::from_slice::<Value>(&json.bytes).unwrap_or_default();
+    let searched = Arc::clone(&json);
+    let search = Arc::new(LazyLock::new(move || docs::Search::new(&parsed(&searched))));
     let mut router = Router::new()
         .route(docs::SEARCH_PATH, get(move |request: Request| async move { found(&search, &request) }));
-    for file in docs::files(document) {
+    for file in files {
         let (path, json) = (file.path.clone(), Arc::clone(&json));
-        let file = Arc::new(LazyLock::new(move || {
-            let document = serde_json::from_slice(&json.bytes).unwrap_or_default();
-            Fixed::from(file.make(&document))
-        }));
+        let file = Arc::new(LazyLock::new(move || Fixed::from(file.make(&parsed(&json)))));
         router = router.route(&path, get(move |headers: HeaderMap| async move { file.answer(&headers) }));
     }
     let router =
         router.route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }));
     router.merge(health_routes(state, metrics))
+}
+
+/// The document as JSON. Mistakes in the definitions are the program's, and its tests find them.
+fn document_text<S: Service>(description: &Description<S>) -> String {
+    let document = description.document().inspect_err(|fault| tracing::error!(%fault, "no OpenAPI document"));
+    document.unwrap_or_default().to_string()
 }
 
 fn found(search: &docs::Search, request: &Request) -> Response<Body> {

@@ -71,7 +71,7 @@ pub(crate) async fn list_teams(store: &StoreArgs) -> AnyResult {
 
 pub(crate) fn openapi(args: OpenapiArgs) -> AnyResult {
     let service = rowmill_api::service(args.limits.into())?.at(args.public_url.as_ref());
-    print(&serde_json::to_string_pretty(service.document())?)
+    print(&serde_json::to_string_pretty(&service.document()?)?)
 }
 
 /// The application beside a service that may be running on the same data.

@@ -1,6 +1,5 @@
 //! A graceful shutdown: drain, finish the requests under way, and stop.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_app::App;

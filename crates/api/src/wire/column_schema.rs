@@ -335,10 +335,10 @@ mod tests {
 
     use super::*;
     use crate::check::Checker;
-    use crate::schema::{Schemas, TypeSchema};
+    use crate::schema::{SchemaLimits, TypeSchema};
 
     fn checked<T: JsonSchema>() -> Value {
-        Schemas::new(&Limits::default()).checked(TypeSchema::of::<T>())
+        SchemaLimits::new(&Limits::default()).checked(TypeSchema::of::<T>())
     }
 
     fn property_names<T: JsonSchema>() -> Vec<String> {

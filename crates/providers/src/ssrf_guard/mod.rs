@@ -15,6 +15,7 @@ mod network_policy;
 mod redirect;
 mod resolver;
 mod sample;
+mod tls;
 mod trace_hosts;
 mod user_agent;
 
@@ -67,12 +68,10 @@ impl Client {
 
     /// One that gives itself this name where tables make requests.
     pub fn named(user_agent: UserAgent, allow: AllowList, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        // Whoever came first decides for the process; all of them are this one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let allow = Arc::new(allow);
-        let guarded = builder(user_agent.text()).dns_resolver(GuardedResolver(Arc::clone(&allow))).build();
+        let guarded = builder(user_agent.text())?.dns_resolver(GuardedResolver(Arc::clone(&allow))).build();
         let guarded = guarded.map_err(|error| error.to_string())?;
-        let trusted = builder(user_agent::DEFAULT).build().map_err(|error| error.to_string())?;
+        let trusted = builder(user_agent::DEFAULT)?.build().map_err(|error| error.to_string())?;
         Ok(Self { guarded, trusted, allow, clock, user_agent, trace_hosts: Arc::default() })
     }
 
@@ -244,11 +243,13 @@ impl Client {
     }
 }
 
-fn builder(user_agent: &str) -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
+fn builder(user_agent: &str) -> Result<reqwest::ClientBuilder, String> {
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls::config()?)
         .user_agent(user_agent)
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
-        .connect_timeout(CONNECT_TIMEOUT)
+        .connect_timeout(CONNECT_TIMEOUT);
+    Ok(builder)
 }
