@@ -16,6 +16,7 @@ pub mod column;
 pub mod connection_failure;
 pub mod copying;
 pub mod corrections;
+pub mod documents;
 pub mod estimate;
 pub mod fan_out;
 pub mod filter;

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use rowmill_model::documents::read_project;
 use rowmill_model::plan::{Block, Plan, RowTransitions, Tally};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellStatus, Project, ProjectId};
+use rowmill_model::{CellStatus, ProjectId};
 use rowmill_store::carry::{CarriedBlock, CarriedProject, Carry, Items, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 
 use crate::pages::{PAGE_BLOCKS_MAX, PAGE_BYTES_MAX};
 
 pub(crate) fn plan(project: &CarriedProject) -> Result<Plan> {
-    let project: Project =
-        serde_json::from_str(&project.document).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let project = read_project(&project.document).map_err(|error| StoreError::Damaged(error.to_string()))?;
     Ok(Plan::of(&project))
 }
 

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rowmill_model::documents::{read_project, read_views, write_project};
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::Plan;
 use rowmill_model::{Project, ProjectId, View};
 use rowmill_store::{Result, StoreError, StoredProject};
 
-use crate::convert::{damaged, to_text};
+use crate::convert::damaged;
 use crate::project_state::{self, State};
 use crate::transaction::Tx;
 
@@ -83,12 +84,12 @@ pub(crate) async fn planned(tx: &mut Tx, documents: &Documents, state: &State) -
     let sql = "SELECT document, views FROM rowmill.projects WHERE project = $1";
     let found = tx.query(sql, &[&state.num]).await?;
     let row = found.first().ok_or_else(|| StoreError::Damaged("a project has no document".to_owned()))?;
-    let project: Project = serde_json::from_str(row.get(0)).map_err(damaged)?;
+    let project = read_project(row.get(0)).map_err(damaged)?;
     let parsed = Parsed {
         version: state.version,
         plan: Arc::new(Plan::of(&project)),
         project: Arc::new(project),
-        views: Arc::new(serde_json::from_str(row.get(1)).map_err(damaged)?),
+        views: Arc::new(read_views(row.get(1)).map_err(damaged)?),
     };
     documents.put(state.num, parsed.clone());
     Ok(parsed)
@@ -105,7 +106,7 @@ pub(crate) fn write_document(tx: &mut Tx, num: i64, project: &Project) -> Result
             Box::new(project.autoplay),
             Box::new(project.folder_id.clone()),
             Box::new(i64::try_from(project.table.columns.len()).unwrap_or(i64::MAX)),
-            Box::new(to_text(project)?),
+            Box::new(write_project(project).map_err(damaged)?),
             Box::new(connected_event(&project.metadata).map(str::to_owned)),
             Box::new(project.trash.oldest_ms()),
         ],

@@ -1,6 +1,7 @@
 //! The history of a project's runs: those that are over.
 
 use rowmill_model::ProjectId;
+use rowmill_model::documents::{read_ended_run, write_ended_run};
 use rowmill_model::plan::EndedRun;
 use rowmill_store::{ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Result};
 
@@ -10,7 +11,7 @@ use crate::transaction::Tx;
 
 /// Keeps a run that is over, and forgets the oldest ones.
 pub(crate) fn keep(tx: &mut Tx, num: i64, run: &EndedRun) -> Result<()> {
-    let text = serde_json::to_string(run).map_err(damaged)?;
+    let text = write_ended_run(run).map_err(damaged)?;
     let number = signed(run.number);
     tx.at_last(
         "INSERT INTO rowmill.runs (project, number, ended_at, run) VALUES ($1, $2, $3, $4)",
@@ -40,5 +41,5 @@ pub(crate) async fn read(
     let sql = "SELECT r.run FROM rowmill.runs r JOIN rowmill.counters c USING (project) \
                WHERE c.id = $1 AND r.number < $2 ORDER BY r.number DESC LIMIT $3";
     let found = database.ask(sql, &[&project.uuid(), &before, &i64::from(limit)]).await?;
-    found.iter().map(|row| serde_json::from_str(row.get(0)).map_err(damaged)).collect()
+    found.iter().map(|row| read_ended_run(row.get(0)).map_err(damaged)).collect()
 }

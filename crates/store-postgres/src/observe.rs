@@ -1,6 +1,7 @@
 //! What an operator sees: the projects with work, the size of the database, and the connections.
 
 use async_trait::async_trait;
+use rowmill_model::documents::read_tally;
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::{BusyProject, DatabaseStats, ObserveStore, PoolStats, Result};
 
@@ -40,7 +41,7 @@ impl ObserveStore for PostgresStore {
                 project: ProjectId::from_uuid(row.get(0)),
                 team: TeamId(row.get(1)),
                 version: unsigned(row.get(2)),
-                tally: serde_json::from_str(tally).map_err(damaged)?,
+                tally: read_tally(tally).map_err(damaged)?,
             };
             // A time that nobody waits for any more may still be noted.
             if project.tally.pending() > 0 && busy.len() < most {

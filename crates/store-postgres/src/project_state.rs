@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use rowmill_model::ProjectId;
+use rowmill_model::documents::read_tally;
 use rowmill_model::plan::Tally;
 use rowmill_model::record::Slot;
 use rowmill_store::{Result, StoreError};
@@ -34,7 +35,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn tally(&self) -> Result<Tally> {
-        let tally = self.tally.as_deref().map(serde_json::from_str).transpose();
+        let tally = self.tally.as_deref().map(read_tally).transpose();
         tally.map(Option::unwrap_or_default).map_err(damaged)
     }
 }

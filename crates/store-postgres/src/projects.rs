@@ -1,5 +1,6 @@
 //! Projects: saving, deleting and listing them.
 
+use rowmill_model::documents::{write_project, write_views};
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::changes::{came_back, refreshed};
@@ -9,7 +10,7 @@ use rowmill_store::{
 };
 use tokio_postgres::Row;
 
-use crate::convert::{signed, to_text, unsigned};
+use crate::convert::{damaged, signed, unsigned};
 use crate::documents::{self, Documents};
 use crate::project_state::{self, Busy};
 use crate::row_changes::OpenProject;
@@ -39,7 +40,7 @@ pub(crate) async fn save(
             let num = state.num;
             tx.at_last(
                 "UPDATE rowmill.projects SET views = $2 WHERE project = $1",
-                vec![Box::new(num), Box::new(to_text(views)?)],
+                vec![Box::new(num), Box::new(write_views(views).map_err(damaged)?)],
             );
             let mut open = OpenProject::open_saved(tx, state, project.clone())?;
             if let Some(change) = open.changes.plan.change_since(&old.plan) {
@@ -75,8 +76,8 @@ async fn create(tx: &mut Tx, project: &Project, views: &[View]) -> Result<()> {
             &project.folder_id,
             &i64::try_from(project.table.columns.len()).unwrap_or(i64::MAX),
             &project.created_at_ms,
-            &to_text(project)?,
-            &to_text(views)?,
+            &write_project(project).map_err(damaged)?,
+            &write_views(views).map_err(damaged)?,
             &connected_event(&project.metadata),
         ],
     )

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rowmill_model::documents::write_tally;
 use rowmill_model::plan::{Plan, PlanChange, Tally, block_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, Record, RowId};
@@ -221,7 +222,7 @@ impl OpenProject {
         state.tally = tally.or(state.tally.take());
         if state.tally.is_none() && state.tallied_at_ms.is_some() {
             // The time is kept with the counts, wherever they are moved to.
-            let none = serde_json::to_string(&Tally::default());
+            let none = write_tally(&Tally::default());
             state.tally = Some(none.map_err(|error| StoreError::Damaged(error.to_string()))?);
         }
         runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;

@@ -1,5 +1,6 @@
 //! Applying a write set to the database.
 
+use rowmill_model::documents::write_tally;
 use rowmill_model::plan::Tally;
 use rowmill_store::changes::{CellClaim, TrashEntry, WriteSet};
 use rowmill_store::{Result, StoreError};
@@ -61,8 +62,7 @@ pub(crate) fn tally(connection: &Connection, num: i64, tally: &str, now_ms: Opti
 
 /// Writes the time of counts that are the same as before.
 pub(crate) fn tallied_at(connection: &Connection, num: i64, now_ms: i64) -> Result<()> {
-    let none =
-        serde_json::to_string(&Tally::default()).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let none = write_tally(&Tally::default()).map_err(|error| StoreError::Damaged(error.to_string()))?;
     connection
         .prepare_cached(
             "INSERT INTO tallies (project, tally, updated_at) VALUES (?1, ?2, ?3) \

@@ -1,5 +1,6 @@
 //! Blocks of marks and the counts of a project, as they are stored.
 
+use rowmill_model::documents;
 use rowmill_model::plan::{BLOCK_BITS, Block, Tally};
 use rowmill_store::Result;
 use rusqlite::{Connection, OptionalExtension};
@@ -40,5 +41,5 @@ pub(crate) fn read_tally_text(connection: &Connection, project: i64) -> Result<O
 
 pub(crate) fn read_tally(connection: &Connection, project: i64) -> Result<Option<(Tally, i64)>> {
     let found = read_tally_text(connection, project)?;
-    found.map(|(tally, at)| Ok((serde_json::from_str(&tally).map_err(damaged)?, at))).transpose()
+    found.map(|(tally, at)| Ok((documents::read_tally(&tally).map_err(damaged)?, at))).transpose()
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rowmill_store::{Result, StoreError};
+use rowmill_store::StoreError;
 use rusqlite::{ErrorCode, ffi};
 use uuid::Uuid;
 
@@ -72,10 +72,6 @@ pub(crate) fn unusable(path: &Path, error: &dyn std::fmt::Display) -> StoreError
 
 pub(crate) fn uuid_of(row: &rusqlite::Row<'_>, index: usize) -> rusqlite::Result<Uuid> {
     row.get(index).map(Uuid::from_bytes)
-}
-
-pub(crate) fn to_text(document: &(impl serde::Serialize + ?Sized)) -> Result<String> {
-    serde_json::to_string(document).map_err(damaged)
 }
 
 #[cfg(test)]

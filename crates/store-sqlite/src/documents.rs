@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rowmill_model::documents::{read_project, read_views, write_project};
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::Plan;
 use rowmill_model::{Project, ProjectId, View};
 use rowmill_store::{Result, StoredProject};
 use rusqlite::Connection;
 
-use crate::convert::{backend, damaged, to_text};
+use crate::convert::{backend, damaged};
 use crate::project_state::{self, Head, State};
 
 /// Parsed documents by project and version. A version's document never changes once it is committed,
@@ -98,12 +99,12 @@ fn parse(connection: &Connection, head: Head) -> Result<Parsed> {
         .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
         .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
         .map_err(backend)?;
-    let project: Project = serde_json::from_str(&document).map_err(damaged)?;
+    let project = read_project(&document).map_err(damaged)?;
     Ok(Parsed {
         version: head.version,
         plan: Arc::new(Plan::of(&project)),
         project: Arc::new(project),
-        views: Arc::new(serde_json::from_str(&views).map_err(damaged)?),
+        views: Arc::new(read_views(&views).map_err(damaged)?),
     })
 }
 
@@ -119,7 +120,7 @@ pub(crate) fn write_document(connection: &Connection, head: Head, project: &Proj
                 project.autoplay,
                 &project.folder_id,
                 project.table.columns.len(),
-                to_text(project)?,
+                write_project(project).map_err(damaged)?,
                 connected_event(&project.metadata),
                 project.trash.oldest_ms(),
             ),

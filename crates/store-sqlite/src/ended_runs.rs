@@ -1,5 +1,6 @@
 //! The history of a project's runs: those that are over.
 
+use rowmill_model::documents::{read_ended_run, write_ended_run};
 use rowmill_model::plan::EndedRun;
 use rowmill_store::{ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Result};
 use rusqlite::Connection;
@@ -8,7 +9,7 @@ use crate::convert::{backend, damaged};
 
 /// Keeps a run that is over, and forgets the oldest ones.
 pub(crate) fn keep(connection: &Connection, num: i64, run: &EndedRun) -> Result<()> {
-    let text = serde_json::to_string(run).map_err(damaged)?;
+    let text = write_ended_run(run).map_err(damaged)?;
     connection
         .prepare_cached("INSERT INTO runs (project, number, ended_at, run) VALUES (?1, ?2, ?3, ?4)")
         .and_then(|mut insert| insert.execute((num, run.number, run.ended_at_ms, text)))
@@ -37,5 +38,5 @@ pub(crate) fn read(connection: &Connection, num: i64, before: u64, limit: u32) -
         )
         .and_then(|mut query| query.query_map((num, before, limit), |row| row.get(0))?.collect())
         .map_err(backend)?;
-    found.iter().map(|run| serde_json::from_str(run).map_err(damaged)).collect()
+    found.iter().map(|run| read_ended_run(run).map_err(damaged)).collect()
 }

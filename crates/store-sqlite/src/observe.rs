@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use rowmill_model::documents::read_tally;
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::{BusyProject, DatabaseStats, ObserveStore, PoolStats, Result};
 use rusqlite::Connection;
@@ -55,7 +56,7 @@ fn busy(connection: &Connection, most: u32) -> Result<Vec<BusyProject>> {
             project: ProjectId::from_uuid(uuid_of(row, 0).map_err(backend)?),
             team: TeamId(uuid_of(row, 1).map_err(backend)?),
             version: row.get(2).map_err(backend)?,
-            tally: serde_json::from_str(&tally).map_err(damaged)?,
+            tally: read_tally(&tally).map_err(damaged)?,
         };
         // A time that nobody waits for any more may still be noted.
         if project.tally.pending() > 0 {

@@ -1,5 +1,6 @@
 //! Projects: saving, deleting and listing them.
 
+use rowmill_model::documents::{write_project, write_views};
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::changes::{came_back, refreshed};
@@ -9,7 +10,7 @@ use rowmill_store::{
 };
 use rusqlite::{Connection, Row};
 
-use crate::convert::{backend, to_text, uuid_of};
+use crate::convert::{backend, damaged, uuid_of};
 use crate::documents::{self, Documents};
 use crate::positions::PROJECT_MAX;
 use crate::project_state::{self, Head, State};
@@ -34,7 +35,7 @@ pub(crate) fn save(
                 }
                 let (old_project, old) = documents::planned(connection, cache, state.head)?;
                 let came_back = came_back(&old_project, &project);
-                write_views(connection, state.head, &views)?;
+                save_views(connection, state.head, &views)?;
                 documents::write_document(connection, state.head, &project)?;
                 let mut open = OpenProject::open_saved(connection, state, project.clone())?;
                 if let Some(change) = open.changes.plan.change_since(&old) {
@@ -50,9 +51,12 @@ pub(crate) fn save(
     Ok((saved, changes))
 }
 
-fn write_views(connection: &Connection, head: Head, views: &[View]) -> Result<()> {
+fn save_views(connection: &Connection, head: Head, views: &[View]) -> Result<()> {
     connection
-        .execute("UPDATE projects SET views = ?2 WHERE num = ?1", (head.num, to_text(views)?))
+        .execute(
+            "UPDATE projects SET views = ?2 WHERE num = ?1",
+            (head.num, write_views(views).map_err(damaged)?),
+        )
         .map(|_| ())
         .map_err(backend)
 }
@@ -70,8 +74,8 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
                 &project.folder_id,
                 project.table.columns.len(),
                 project.created_at_ms,
-                to_text(project)?,
-                to_text(views)?,
+                write_project(project).map_err(damaged)?,
+                write_views(views).map_err(damaged)?,
                 connected_event(&project.metadata),
             ),
         )

@@ -1,6 +1,7 @@
 //! Reading what is carried, section by section.
 
 use rowmill_model::cell::Details;
+use rowmill_model::documents::{read_ended_run, read_tally};
 use rowmill_model::plan::Block;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
@@ -29,13 +30,13 @@ pub(super) async fn project(client: &Client, id: ProjectId) -> Result<Option<Car
     let found = ask(client, sql, &[&id.uuid()]).await?;
     let Some(row) = found.first() else { return Ok(None) };
     let tally: Option<&str> = row.get(7);
-    let tally = tally.map(serde_json::from_str).transpose().map_err(damaged)?;
+    let tally = tally.map(read_tally).transpose().map_err(damaged)?;
     let mut lookup_slots = row.get::<_, Vec<i64>>(6).into_iter().map(narrow).collect::<Result<Vec<_>>>()?;
     lookup_slots.sort_unstable();
     let sql = "SELECT r.run FROM rowmill.runs r JOIN rowmill.counters c USING (project) WHERE c.id = $1 \
                ORDER BY r.number DESC";
     let runs = ask(client, sql, &[&id.uuid()]).await?;
-    let ended_runs = runs.iter().map(|row| serde_json::from_str(row.get(0)).map_err(damaged));
+    let ended_runs = runs.iter().map(|row| read_ended_run(row.get(0)).map_err(damaged));
     Ok(Some(CarriedProject {
         id,
         document: row.get(0),

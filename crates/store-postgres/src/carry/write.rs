@@ -4,7 +4,7 @@
 
 use std::pin::pin;
 
-use rowmill_model::Project;
+use rowmill_model::documents::{read_project, write_ended_run, write_tally};
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
@@ -52,10 +52,10 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
         tally,
         ended_runs,
     } = carried;
-    let project: Project = serde_json::from_str(document).map_err(damaged)?;
+    let project = read_project(document).map_err(damaged)?;
     let lookup_slots: Vec<i64> = lookup_slots.iter().map(|slot| i64::from(*slot)).collect();
     let tallied_at = tally.as_ref().map(|(_, at)| *at);
-    let tally = tally.as_ref().map(|(tally, _)| serde_json::to_string(tally)).transpose().map_err(damaged)?;
+    let tally = tally.as_ref().map(|(tally, _)| write_tally(tally)).transpose().map_err(damaged)?;
     run(
         client,
         "WITH made AS (INSERT INTO rowmill.projects (id, team, title, autoplay, folder_id, column_count, \
@@ -91,7 +91,7 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
 async fn write_runs(client: &Client, num: i64, runs: &[EndedRun]) -> Result<()> {
     let numbers: Vec<i64> = runs.iter().map(|run| signed(run.number)).collect();
     let ended: Vec<i64> = runs.iter().map(|run| run.ended_at_ms).collect();
-    let texts = runs.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<_>>>();
+    let texts = runs.iter().map(write_ended_run).collect::<serde_json::Result<Vec<_>>>();
     let sql = "INSERT INTO rowmill.runs (project, number, ended_at, run) \
                SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::text[])";
     run(client, sql, &[&num, &numbers, &ended, &texts.map_err(damaged)?]).await

@@ -3,7 +3,7 @@
 //! The checkpoint lies in a table that a move makes and removes again: while it is there nobody else opens the
 //! database.
 
-use rowmill_model::Project;
+use rowmill_model::documents::{read_project, write_tally};
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
 use rowmill_store::carry::{
@@ -63,7 +63,7 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
         tally,
         ended_runs: runs,
     } = carried;
-    let project: Project = serde_json::from_str(document).map_err(damaged)?;
+    let project = read_project(document).map_err(damaged)?;
     connection
         .execute(
             "INSERT INTO projects (id, team, title, autoplay, folder_id, column_count, created_at, version, document, \
@@ -101,7 +101,7 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
             .map_err(backend)?;
     }
     if let Some((tally, updated_at_ms)) = tally {
-        let tally = serde_json::to_string(tally).map_err(damaged)?;
+        let tally = write_tally(tally).map_err(damaged)?;
         connection
             .execute(
                 "INSERT INTO tallies (project, tally, updated_at) VALUES (?1, ?2, ?3)",

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rowmill_model::documents::read_tally;
 use rowmill_model::plan::{
     Ending, Phase, Pick, PlanChange, Rehearsal, RowTransitions, StaleChange, block_of, place_of, position_of,
 };
@@ -259,7 +260,7 @@ impl<V: Copy> RowChanges<V> {
             LoadedTally::Missing => return Err(not_loaded()),
             LoadedTally::Parsed(tally) => *tally,
             LoadedTally::Text(text) => {
-                let tally = text.as_deref().map(serde_json::from_str).transpose();
+                let tally = text.as_deref().map(read_tally).transpose();
                 tally.map_err(unreadable)?.unwrap_or_default()
             }
         };

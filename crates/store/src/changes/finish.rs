@@ -1,5 +1,6 @@
 //! What a transaction leaves: the write set, and the change that is told once it is committed.
 
+use rowmill_model::documents::write_tally;
 use rowmill_model::plan::EndedRun;
 use rowmill_telemetry::TraceContext;
 
@@ -38,7 +39,7 @@ impl<V: Copy> RowChanges<V> {
             LoadedTally::Parsed(tally) => {
                 let trace = TraceContext::current().map(|context| context.to_string());
                 let ended = tally.note_runs(now_ms, &self.started_by, trace.as_deref(), self.is_stop);
-                (Some(serde_json::to_string(tally).map_err(unreadable)?), ended)
+                (Some(write_tally(tally).map_err(unreadable)?), ended)
             }
             LoadedTally::Missing | LoadedTally::Text(_) => (None, Vec::new()),
         };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rowmill_model::cell::Details;
+use rowmill_model::documents::read_tally;
 use rowmill_model::plan::{Block, Plan, Refiling, StartedBy, Tally, block_of, place_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
@@ -384,7 +385,7 @@ impl<V: Copy> RowChanges<V> {
 
     pub(super) fn open(&mut self, block: u64) -> Result<(&mut OpenBlock, &mut Tally)> {
         if let LoadedTally::Text(text) = &self.tally {
-            let tally = text.as_deref().map(serde_json::from_str).transpose().map_err(unreadable)?;
+            let tally = text.as_deref().map(read_tally).transpose().map_err(unreadable)?;
             let tally: Tally = tally.unwrap_or_default();
             self.runs_before.get_or_insert(tally.run_number());
             self.tally = LoadedTally::Parsed(Box::new(tally));

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rowmill_model::documents::{read_project, read_tally, read_views};
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::{Block, Mark, Phase, Plan, Tally, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellStatus, Project, ProjectId, TeamId, View};
+use rowmill_model::{CellStatus, Project, ProjectId, TeamId};
 
 use super::live_counts::LiveCounts;
 use super::report::{OnRows, ProblemKind, Report};
@@ -67,10 +68,10 @@ fn decode(
     teams: Option<&BTreeSet<TeamId>>,
     report: &mut Report,
 ) -> Option<Project> {
-    if let Err(error) = serde_json::from_str::<Vec<View>>(&stored.views) {
+    if let Err(error) = read_views(&stored.views) {
         report.add(ProblemKind::Undecodable, Some(id), format!("its views cannot be read: {error}"));
     }
-    let project: Project = match serde_json::from_str(&stored.document) {
+    let project = match read_project(&stored.document) {
         Ok(project) => project,
         Err(error) => {
             let words = format!("its document cannot be read, so its rows were not checked: {error}");
@@ -355,9 +356,9 @@ impl Walk<'_, '_> {
     }
 
     fn compare_tally(&mut self, stored: Option<&str>) {
-        match stored.map(serde_json::from_str).transpose() {
+        match stored.map(read_tally).transpose() {
             Ok(stored) => {
-                let stored: Tally = stored.unwrap_or_default();
+                let stored = stored.unwrap_or_default();
                 tally::compare(&stored, &self.tally, &self.plan, (self.id, self.rows), self.report);
             }
             Err(error) => {
