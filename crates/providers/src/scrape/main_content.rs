@@ -13,7 +13,7 @@ use url::Url;
 
 use super::kept_nodes::KeptNodes;
 use super::outline::{Leaf, Outline};
-use super::{area, beside, completion, thread};
+use super::{area, beside, completion, enclosed, thread};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
@@ -104,7 +104,14 @@ fn choose(
     if let Some(thread) = thread::find(outline, in_thread, area) {
         return thread;
     }
-    let (mut selected, area) = (selected, area - &talk);
+    let mut chosen = list_or_text(outline, selected, area - &talk);
+    let enclosed = enclosed::find(outline, &chosen);
+    chosen.extend(enclosed.difference(&talk));
+    chosen
+}
+
+/// What was selected, or everything inside the frame where that says more.
+fn list_or_text(outline: &Outline, mut selected: HashSet<usize>, area: HashSet<usize>) -> HashSet<usize> {
     if is_index(outline) {
         let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
         selected.extend(leaves.map(|(place, _)| place));

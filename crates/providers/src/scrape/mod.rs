@@ -14,6 +14,7 @@ mod completion;
 mod contacts;
 mod crawled;
 mod embedded;
+mod enclosed;
 mod extractor;
 mod feed;
 mod frames;

@@ -5,7 +5,7 @@ use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use super::boilerplate::{BesideWords, Keep, beside_words, is_dropped, is_extra};
+use super::boilerplate::{BesideWords, Hidden, Keep, beside_words, is_dropped, is_extra};
 use super::post_names::InThread;
 
 /// The readable texts and elements of a page, both in its order.
@@ -39,6 +39,8 @@ pub(super) struct Part {
     /// The elements inside it: from the one behind it to before this one.
     pub(super) last: usize,
     pub(super) is_frame: bool,
+    /// Whether and how it is not shown at first.
+    pub(super) hidden: Option<Hidden>,
     /// Whether the page itself says that its content is in here.
     pub(super) is_main: bool,
     /// Whether it is a box beside the content: a cart, a filter, a login.
@@ -100,6 +102,7 @@ impl Outline {
             is_frame,
             is_main: name == "main" || element.attr("role") == Some("main"),
             is_extra: is_extra(element),
+            hidden: Hidden::of(element),
             beside_words: beside_words(element),
             in_thread: InThread::of(element),
             name,
