@@ -39,6 +39,7 @@ mod post_names;
 mod problem;
 mod prose;
 mod reader;
+mod repeated;
 mod robots;
 mod scraped;
 mod scripts;
