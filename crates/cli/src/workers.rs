@@ -149,6 +149,9 @@ pub(crate) fn provider_calls(
     // Web pages are strangers', whoever else is told of traces.
     let pages_max = usize::try_from(args.browser_pages).unwrap_or(usize::MAX);
     let browser = args.browser.as_ref().map(|path| Browser::new(path, pages_max, render::Limits::default()));
+    if browser.is_some() {
+        tokio::spawn(Browser::remove_leftovers());
+    }
     let scraper =
         Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?)).with_browser(browser);
     let client = client.with_trace_hosts(trace_hosts);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Browser::render ── process: one Chromium for one page, with a profile of its own, killed with its children
+//!                 │     └── profiles: the folders of profiles, also those that a killed process left
 //!                 ── tab: loads the page, serves what it asks for, waits until it is quiet
 //!                       ├── devtools: the DevTools protocol over a pair of pipes
 //!                       └── request_policy: what a page may ask for
@@ -13,6 +14,7 @@
 mod devtools;
 mod page;
 mod process;
+mod profiles;
 mod request_policy;
 mod tab;
 
@@ -25,6 +27,7 @@ use rowmill_fairness::{FairSemaphore, Tenant};
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::Client;
 use process::Process;
+use profiles::Profiles;
 use tab::Tab;
 
 /// Renders pages, each in a browser of its own. Dropping the future of a page ends its browser.
@@ -33,6 +36,7 @@ pub struct Browser {
     program: PathBuf,
     limits: Limits,
     slots: Arc<FairSemaphore>,
+    profiles: Profiles,
 }
 
 impl Browser {
@@ -40,7 +44,13 @@ impl Browser {
     pub fn new(program: impl Into<PathBuf>, pages_max: usize, limits: Limits) -> Self {
         let pages_max = pages_max.max(1);
         let slots = FairSemaphore::new(pages_max, pages_max.saturating_sub(1).max(1));
-        Self { program: program.into(), limits, slots }
+        Self { program: program.into(), limits, slots, profiles: Profiles::below(std::env::temp_dir()) }
+    }
+
+    /// Removes the profiles of processes that were killed. Those of processes that run stay.
+    pub async fn remove_leftovers() {
+        // Without a folder for them there are none, and what cannot be removed takes place only.
+        _ = tokio::task::spawn_blocking(|| Profiles::remove_leftovers(&std::env::temp_dir())).await;
     }
 
     pub fn program(&self) -> &Path {
@@ -71,7 +81,8 @@ impl Browser {
     }
 
     fn start(&self) -> Result<(Process, devtools::DevTools), Failure> {
-        let (process, input, output) = Process::start(&self.program)
+        let started = self.profiles.make().and_then(|profile| Process::start(&self.program, profile));
+        let (process, input, output) = started
             .map_err(|error| Failure::transient(format!("The browser could not be started: {error}.")))?;
         Ok((process, devtools::DevTools::new(input, output)))
     }

@@ -3,10 +3,12 @@
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::profiles::Profile;
 
 /// How often the memory of the browser's processes is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -54,13 +56,12 @@ const ARGUMENTS: &[&str] = &[
 pub(super) struct Process {
     group: Option<u32>,
     /// Taken when it ends.
-    remains: Option<(Child, TempDir)>,
+    remains: Option<(Child, Profile)>,
 }
 
 impl Process {
-    /// Starts the browser with an empty profile. The streams carry the protocol.
-    pub(super) fn start(program: &Path) -> io::Result<(Self, ChildStdin, ChildStdout)> {
-        let profile = tempfile::Builder::new().prefix("rowmill-browser-").tempdir()?;
+    /// Starts the browser with this empty profile. The streams carry the protocol.
+    pub(super) fn start(program: &Path, profile: Profile) -> io::Result<(Self, ChildStdin, ChildStdout)> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", SCRIPT])
@@ -114,12 +115,12 @@ impl Drop for Process {
 }
 
 /// Removes a profile. Processes that are about to end may still write into it, so it is tried again.
-async fn remove(profile: TempDir) {
-    let path = profile.keep();
+async fn remove(profile: Profile) {
+    let profile = Arc::new(profile);
     for _ in 0..REMOVALS_MAX {
-        let path = path.clone();
-        let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(path));
-        if removed.await.is_ok_and(|removed| removed.is_ok()) {
+        let profile = Arc::clone(&profile);
+        let removed = tokio::task::spawn_blocking(move || profile.remove());
+        if removed.await.unwrap_or(false) {
             return;
         }
         tokio::time::sleep(LOOK_EVERY).await;

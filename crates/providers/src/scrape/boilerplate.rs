@@ -59,8 +59,27 @@ const FRAME_WORDS: [&str; 34] = [
 
 /// Whether an element goes, with everything in it.
 pub(super) fn is_dropped(element: &Element, keep: Keep) -> bool {
-    let is_hidden = element.attr("hidden").is_some() || element.attr("aria-hidden") == Some("true");
-    SILENT.contains(&element.name()) || (keep == Keep::WithoutFrame && (is_hidden || is_frame(element)))
+    SILENT.contains(&element.name())
+        || (keep == Keep::WithoutFrame && (Hidden::of(element).is_some() || is_frame(element)))
+}
+
+/// How an element is not shown, or not at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// It folds open after a click, by its name.
+    Folded,
+    Otherwise,
+}
+
+impl Hidden {
+    pub(super) fn of(element: &Element) -> Option<Self> {
+        if element.attr("hidden").is_none() && element.attr("aria-hidden") != Some("true") {
+            return None;
+        }
+        let mut names = values(element, &["class", "id"]).map(str::to_ascii_lowercase);
+        let is_fold = names.any(|names| FOLD_WORDS.iter().any(|word| names.contains(word)));
+        Some(if is_fold { Self::Folded } else { Self::Otherwise })
+    }
 }
 
 fn is_frame(element: &Element) -> bool {
@@ -72,6 +91,9 @@ fn is_frame(element: &Element) -> bool {
     let mut names = names.flat_map(str::split_whitespace).map(str::to_ascii_lowercase);
     FRAME.contains(&element.name()) || has_role || names.any(|name| FRAME_WORDS.contains(&name.as_str()))
 }
+
+/// Parts of the names of what folds open.
+const FOLD_WORDS: [&str; 3] = ["accordion", "collaps", "faq"];
 
 /// Boxes that no page is made for, by any part of the words in `class` and `id`.
 const EXTRA_WORDS: [&str; 40] = [

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::kept_nodes::KeptNodes;
 use super::outline::{Leaf, Outline};
-use super::{area, beside, completion, thread};
+use super::{area, beside, completion, enclosed, repeated, thread};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
@@ -85,6 +85,7 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     };
     let completed = completion::complete(&outline, &selected, &area);
     let selected = beside::leave_out(&outline, choose(&outline, &selected, &completed, &area));
+    let selected = repeated::leave_out(&outline, selected);
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
 }
@@ -104,7 +105,14 @@ fn choose(
     if let Some(thread) = thread::find(outline, in_thread, area) {
         return thread;
     }
-    let (mut selected, area) = (selected, area - &talk);
+    let mut chosen = list_or_text(outline, selected, area - &talk);
+    let enclosed = enclosed::find(outline, &chosen);
+    chosen.extend(enclosed.difference(&talk));
+    chosen
+}
+
+/// What was selected, or everything inside the frame where that says more.
+fn list_or_text(outline: &Outline, mut selected: HashSet<usize>, area: HashSet<usize>) -> HashSet<usize> {
     if is_index(outline) {
         let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
         selected.extend(leaves.map(|(place, _)| place));

@@ -14,6 +14,7 @@ mod completion;
 mod contacts;
 mod crawled;
 mod embedded;
+mod enclosed;
 mod extractor;
 mod feed;
 mod frames;
@@ -38,6 +39,7 @@ mod post_names;
 mod problem;
 mod prose;
 mod reader;
+mod repeated;
 mod robots;
 mod scraped;
 mod scripts;
@@ -56,7 +58,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Method;
-use rowmill_fairness::{FairSemaphore, Permit, Tenant};
+use rowmill_fairness::FairSemaphore;
 use rowmill_model::column::{RenderMode, WebScraper};
 use url::Url;
 
@@ -81,12 +83,12 @@ pub use thumbnails::Thumbnails;
 use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::render::Browser;
-use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request, Response};
+use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request, Response, Room};
 
 const WHO: &str = "The page";
 /// Pages up to this size are small: those of all cells together take little.
 const SMALL_PAGE_BYTES: usize = 512 * 1024;
-/// Large pages in memory at the same time. One team has half of them at most.
+/// Larger pages in memory at the same time, those that are still coming included. One team has half of them at most.
 const LARGE_PAGES_MAX: usize = 16;
 
 /// The longest page that is read.
@@ -142,7 +144,7 @@ pub struct Scraper {
     rules: Rules,
     pages: PageCache,
     browser: Option<Browser>,
-    /// Large pages that are being read, or wait for it.
+    /// Large pages that are coming, are being read, or wait for it.
     large_pages: Arc<FairSemaphore>,
 }
 
@@ -172,7 +174,7 @@ impl Scraper {
         if target.respect_robots {
             self.rules.check(&self.client, &source_url, gate).await?;
         }
-        let (mut response, _place) = self.fetch_in_turn(target, source_url.clone(), gate).await?;
+        let (mut response, _room) = self.fetch_in_turn(target, source_url.clone(), gate).await?;
         // The page that was asked for led to another, which its site may not want read.
         if target.respect_robots && response.url != source_url {
             self.rules.check(&self.client, &response.url, gate).await?;
@@ -200,36 +202,40 @@ impl Scraper {
         Ok(scraped(&response, job, read, source_url))
     }
 
-    /// Fetches a page. A large one has a place, as long as the answer is kept. Who waits for a place holds no page: it is
-    /// fetched again then.
+    /// Fetches a page. A large one has a place from its first bytes, as long as the answer is kept. If none is free, what
+    /// came is let go, and the page is fetched again when it is this team's turn. So who waits holds nothing.
     async fn fetch_in_turn(
         &self,
         target: &Target,
         url: Url,
         gate: &dyn Gate,
-    ) -> Result<(Response, Option<Permit>), Failure> {
-        let response = self.fetch(target, url.clone(), gate).await?;
-        if response.body.len() <= SMALL_PAGE_BYTES {
-            return Ok((response, None));
+    ) -> Result<(Response, Room), Failure> {
+        let mut room = Room::of(&self.large_pages, SMALL_PAGE_BYTES);
+        let mut fetched = self.fetch(target, url.clone(), &mut room, gate).await;
+        if fetched.is_err() && room.is_refused() {
+            room.wait().await;
+            fetched = self.fetch(target, url, &mut room, gate).await;
         }
-        if let Some(place) = self.large_pages.try_acquire(Tenant::current()) {
-            return Ok((response, Some(place)));
-        }
-        drop(response);
-        let place = self.large_pages.acquire(Tenant::current()).await;
-        Ok((self.fetch(target, url, gate).await?, Some(place)))
+        Ok((fetched?, room))
     }
 
     /// Fetches a page, or takes it as it was if its site says that it is the same.
-    async fn fetch(&self, target: &Target, url: Url, gate: &dyn Gate) -> Result<Response, Failure> {
+    async fn fetch(
+        &self,
+        target: &Target,
+        url: Url,
+        room: &mut Room,
+        gate: &dyn Gate,
+    ) -> Result<Response, Failure> {
         let kept = self.pages.get(&url);
-        let mut response = self.request(target, url.clone(), kept.as_ref(), gate).await?;
+        let mut response = self.request(target, url.clone(), kept.as_deref(), room, gate).await?;
         if let Some(kept) = kept.filter(|_| response.status == 304) {
             // Another page than the one that is kept may be the same as it was, too.
             if kept.url == response.url {
-                return Ok(kept);
+                room.grow_to(kept.body.len())?;
+                return Ok(Response::clone(&kept));
             }
-            response = self.request(target, url.clone(), None, gate).await?;
+            response = self.request(target, url.clone(), None, room, gate).await?;
         }
         self.pages.put(&url, &response, response.body.len() < bytes_max(target));
         Ok(response)
@@ -240,6 +246,7 @@ impl Scraper {
         target: &Target,
         url: Url,
         kept: Option<&Response>,
+        room: &mut Room,
         gate: &dyn Gate,
     ) -> Result<Response, Failure> {
         let request = Request::new(Method::GET, url, NetworkPolicy::Guarded)
@@ -253,7 +260,7 @@ impl Scraper {
             None => request,
         };
         gate.acquire().await;
-        self.client.send(request).await
+        self.client.send_within(request, room).await
     }
 }
 

@@ -1,11 +1,13 @@
 //! A page as a list of its texts and of the elements around them, for decisions about what to keep.
 
+use std::hash::{DefaultHasher, Hasher as _};
+
 use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use super::boilerplate::{BesideWords, Keep, beside_words, is_dropped, is_extra};
+use super::boilerplate::{BesideWords, Hidden, Keep, beside_words, is_dropped, is_extra};
 use super::post_names::InThread;
 
 /// The readable texts and elements of a page, both in its order.
@@ -21,6 +23,8 @@ pub(super) struct Leaf {
     pub(super) id: NodeId,
     /// Characters that are not blank.
     pub(super) chars: usize,
+    /// Tells these characters from others.
+    pub(super) text_hash: u64,
     pub(super) is_link: bool,
     /// Whether it stands in what frames the content.
     pub(super) is_frame: bool,
@@ -39,6 +43,8 @@ pub(super) struct Part {
     /// The elements inside it: from the one behind it to before this one.
     pub(super) last: usize,
     pub(super) is_frame: bool,
+    /// Whether and how it is not shown at first.
+    pub(super) hidden: Option<Hidden>,
     /// Whether the page itself says that its content is in here.
     pub(super) is_main: bool,
     /// Whether it is a box beside the content: a cart, a filter, a login.
@@ -91,7 +97,7 @@ impl Outline {
         let is_control =
             outer.is_control || matches!(name.as_str(), "button" | "label" | "textarea" | "legend");
         if name == "img" {
-            self.leaves.push(Leaf { id, chars: 0, is_link, is_frame, is_control, block });
+            self.leaves.push(Leaf { id, chars: 0, text_hash: 0, is_link, is_frame, is_control, block });
         }
         self.elements.push(Part {
             start,
@@ -100,6 +106,7 @@ impl Outline {
             is_frame,
             is_main: name == "main" || element.attr("role") == Some("main"),
             is_extra: is_extra(element),
+            hidden: Hidden::of(element),
             beside_words: beside_words(element),
             in_thread: InThread::of(element),
             name,
@@ -108,10 +115,13 @@ impl Outline {
     }
 
     fn leaf(&mut self, id: NodeId, text: &str, open: &[Open]) {
-        let chars = text.chars().filter(|letter| !letter.is_whitespace()).count();
+        let mut hasher = DefaultHasher::new();
+        let letters = text.chars().filter(|letter| !letter.is_whitespace());
+        let chars = letters.inspect(|letter| hasher.write_u32(u32::from(*letter))).count();
         if let Some(outer) = open.last().filter(|_| chars > 0) {
             let Open { block, is_link, is_frame, is_control, .. } = *outer;
-            self.leaves.push(Leaf { id, chars, is_link, is_frame, is_control, block });
+            let text_hash = hasher.finish();
+            self.leaves.push(Leaf { id, chars, text_hash, is_link, is_frame, is_control, block });
         }
     }
 

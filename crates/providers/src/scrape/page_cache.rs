@@ -1,6 +1,7 @@
 //! Pages as they came, so that a site need not send again what has not changed (RFC 9111, conditional requests).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rowmill_fairness::Tenant;
@@ -34,20 +35,20 @@ type Key = (Tenant, String);
 
 #[derive(Debug)]
 struct Kept {
-    response: Response,
+    response: Arc<Response>,
     bytes: usize,
     used: u64,
 }
 
 impl PageCache {
     /// The page at this address as it was read last, if its site can say whether it is still the same.
-    pub(super) fn get(&self, url: &Url) -> Option<Response> {
+    pub(super) fn get(&self, url: &Url) -> Option<Arc<Response>> {
         let mut pages = self.0.lock();
         pages.tick += 1;
         let tick = pages.tick;
         let kept = pages.by_address.get_mut(&key(url))?;
         kept.used = tick;
-        Some(kept.response.clone())
+        Some(Arc::clone(&kept.response))
     }
 
     /// Keeps what came for this address, or forgets what was kept. `is_whole` says that nothing was cut off.
@@ -59,7 +60,8 @@ impl PageCache {
             return;
         }
         pages.tick += 1;
-        let kept = Kept { response: response.clone(), bytes: bytes_of(url, response), used: pages.tick };
+        let bytes = bytes_of(url, response);
+        let kept = Kept { response: Arc::new(response.clone()), bytes, used: pages.tick };
         pages.bytes += kept.bytes;
         pages.by_address.insert(key, kept);
         while pages.bytes > BYTES_MAX || pages.by_address.len() > PAGES_MAX {

@@ -28,7 +28,7 @@ impl Scraper {
         // One that is too long is read from its beginning.
         let wanted = Wanted { chars_max: Some(0), ..Wanted::default() };
         let target = &Target { wanted: wanted.clone(), ..target.clone() };
-        let response = self.fetch(target, url, gate).await?;
+        let (response, _room) = self.fetch_in_turn(target, url, gate).await?;
         if !(200..300).contains(&response.status) {
             return Err(response.failure("The sitemap"));
         }

@@ -26,12 +26,8 @@ pub(super) async fn decode(
     bytes_max: usize,
     cut_short: bool,
 ) -> Result<Vec<u8>, Failure> {
-    let mut layers = layers(headers)?;
+    let layers = layers_of(headers, &body)?;
     headers.remove(CONTENT_ENCODING);
-    // The library takes several lines of the header for one.
-    if layers.is_empty() && is_gzip(&body) && !is_archive(headers) {
-        layers = vec![Coding::Gzip; LAYERS_MAX];
-    }
     if layers.is_empty() || body.is_empty() {
         return Ok(body);
     }
@@ -41,6 +37,18 @@ pub(super) async fn decode(
     undone
         .await
         .map_err(|error| Failure::transient(format!("The response could not be decompressed: {error}.")))?
+}
+
+/// Whether a body has layers left, so that it may become longer.
+pub(super) fn is_packed(headers: &HeaderMap, body: &[u8]) -> bool {
+    layers_of(headers, body).is_ok_and(|layers| !layers.is_empty() && !body.is_empty())
+}
+
+fn layers_of(headers: &HeaderMap, body: &[u8]) -> Result<Vec<Coding>, Failure> {
+    let layers = layers(headers)?;
+    // The library takes several lines of the header for one.
+    let has_more = layers.is_empty() && is_gzip(body) && !is_archive(headers);
+    Ok(if has_more { vec![Coding::Gzip; LAYERS_MAX] } else { layers })
 }
 
 /// The layers in the order in which they were applied. Words that name no compression are passed over: servers write

@@ -14,6 +14,7 @@ mod message;
 mod network_policy;
 mod redirect;
 mod resolver;
+mod room;
 mod sample;
 mod tls;
 mod trace_hosts;
@@ -36,6 +37,7 @@ use lost::{PRIVATE_ADDRESS, blocked, lost};
 pub use message::{Request, Response};
 pub use network_policy::NetworkPolicy;
 use resolver::GuardedResolver;
+pub(crate) use room::Room;
 pub use trace_hosts::TraceHosts;
 pub use user_agent::UserAgent;
 
@@ -46,6 +48,8 @@ use crate::redactor::Redactor;
 pub const REDIRECTS_MAX: u8 = 5;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a server may send ahead of what was read, in HTTP/2. The library's own limit is four times as much.
+const STREAM_WINDOW_BYTES: u32 = 512 * 1024;
 
 /// Makes every call there is. Cheap to clone; connections are shared between clones.
 #[derive(Debug, Clone)]
@@ -97,9 +101,14 @@ impl Client {
 
     /// Makes a call and reads the answer to its end, whatever its status.
     pub async fn send(&self, request: Request) -> Result<Response, Failure> {
+        self.send_within(request, &mut Room::default()).await
+    }
+
+    /// Makes a call whose answer may take this room.
+    pub(crate) async fn send_within(&self, request: Request, room: &mut Room) -> Result<Response, Failure> {
         let redactor = Arc::new(Redactor::new(&request.secrets));
         let deadline = request.deadline;
-        let answered = tokio::time::timeout(deadline, self.follow(request, &redactor)).await;
+        let answered = tokio::time::timeout(deadline, self.follow(request, room, &redactor)).await;
         let answered = answered.unwrap_or_else(|_| {
             let words = format!("No complete response within {} s.", deadline.as_secs_f64());
             Err(Failure::new(FailureKind::TimedOut, words))
@@ -121,7 +130,7 @@ impl Client {
             if answer.status().is_success() {
                 return Ok(Ok(Lines::new(answer, Arc::clone(&redactor), line_bytes_max, bytes_max)));
             }
-            self.read(answer, &request, &redactor).await.map(Err)
+            self.read(answer, &request, &mut Room::default(), &redactor).await.map(Err)
         };
         let begun = tokio::time::timeout(request.deadline, begun).await;
         let begun = begun.unwrap_or_else(|_| {
@@ -131,7 +140,12 @@ impl Client {
         begun.map_err(|failure: Failure| failure.redacted(&redactor))
     }
 
-    async fn follow(&self, mut request: Request, redactor: &Arc<Redactor>) -> Result<Response, Failure> {
+    async fn follow(
+        &self,
+        mut request: Request,
+        room: &mut Room,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Response, Failure> {
         let mut hops_left = request.redirects_max;
         loop {
             self.check(&request.url, request.network_policy)?;
@@ -142,7 +156,7 @@ impl Client {
             let answer = self.dispatch(&request).await?;
             let may_follow = request.redirects_max > 0;
             if !may_follow || !redirect::step(&mut request, answer.status(), answer.headers())? {
-                return self.read(answer, &request, redactor).await;
+                return self.read(answer, &request, room, redactor).await;
             }
             hops_left = hops_left.checked_sub(1).ok_or_else(|| {
                 let words = format!("The server redirected more than {} times.", request.redirects_max);
@@ -204,28 +218,16 @@ impl Client {
         &self,
         mut answer: reqwest::Response,
         request: &Request,
+        room: &mut Room,
         redactor: &Arc<Redactor>,
     ) -> Result<Response, Failure> {
         let Request { bytes_max, cut_short, .. } = *request;
-        let announced = answer.content_length().and_then(|length| usize::try_from(length).ok());
-        if !cut_short && announced.is_some_and(|length| length > bytes_max) {
-            return Err(too_large(bytes_max));
-        }
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| lost(error, None))? {
-            // After decompression, so that a small bomb is stopped as well.
-            let room = bytes_max - body.len();
-            if chunk.len() > room {
-                if !cut_short {
-                    return Err(too_large(bytes_max));
-                }
-                body.extend_from_slice(chunk.get(..room).unwrap_or_default());
-                break;
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = receive(&mut answer, bytes_max, cut_short, room).await?;
         let hints = Hints::read(answer.headers(), self.clock.now());
         let mut headers = std::mem::take(answer.headers_mut());
+        if content_encoding::is_packed(&headers, &body) {
+            room.grow_to_any()?;
+        }
         let body = match content_encoding::decode(body, &mut headers, bytes_max, cut_short).await {
             // The status says enough.
             Err(_) if !answer.status().is_success() => Vec::new(),
@@ -243,6 +245,36 @@ impl Client {
     }
 }
 
+/// The body of an answer as far as it may be read, without what makes it short on the way.
+async fn receive(
+    answer: &mut reqwest::Response,
+    bytes_max: usize,
+    cut_short: bool,
+    room: &mut Room,
+) -> Result<Vec<u8>, Failure> {
+    let announced = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    if !cut_short && announced > bytes_max {
+        return Err(too_large(bytes_max));
+    }
+    room.grow_to(announced)?;
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| lost(error, None))? {
+        // After decompression, so that a small bomb is stopped as well.
+        let left = bytes_max - body.len();
+        if chunk.len() > left && !cut_short {
+            return Err(too_large(bytes_max));
+        }
+        room.grow_to(body.len() + chunk.len().min(left))?;
+        body.extend_from_slice(chunk.get(..left).unwrap_or(&chunk));
+        if chunk.len() > left {
+            break;
+        }
+    }
+    // It grew in steps, and may wait for long.
+    body.shrink_to_fit();
+    Ok(body)
+}
+
 fn builder(user_agent: &str) -> Result<reqwest::ClientBuilder, String> {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls::config()?)
@@ -250,6 +282,8 @@ fn builder(user_agent: &str) -> Result<reqwest::ClientBuilder, String> {
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
-        .connect_timeout(CONNECT_TIMEOUT);
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .http2_initial_connection_window_size(2 * STREAM_WINDOW_BYTES);
     Ok(builder)
 }

@@ -12,6 +12,8 @@
 )]
 
 mod kinds;
+mod leftovers;
+mod memory;
 mod pages;
 mod politeness;
 mod rendering;
@@ -40,6 +42,8 @@ macro_rules! tests {
 const TESTS: &[Test] = tests! {
     kinds: shells_are_told, feeds_are_lists, layers_are_undone, names_keep_their_letters, documents_are_read,
         hostile_documents_do_no_harm;
+    leftovers: a_killed_server_leaves_no_profile;
+    memory: pages_that_come_slowly_are_few;
     pages: a_page_is_read, formats_are_as_asked, a_long_page_is_cut, selectors_choose_what_is_read, text_is_kept_as_it_is, every_charset_is_read,
         redirects_are_followed, a_redirect_into_the_house_is_blocked, statuses_have_their_words,
         what_cannot_be_read_is_told, hostile_pages_do_no_harm, cells_without_an_address_are_told;
@@ -58,6 +62,9 @@ fn main() -> ExitCode {
     let first = args.next();
     if let Some(mode) = first.as_deref().and_then(|word| word.strip_prefix("child=")) {
         return stub_children::behave(mode, args.next());
+    }
+    if let Some(mode) = first.as_deref().and_then(|word| word.strip_prefix("server=")) {
+        return leftovers::behave(mode, args.next().unwrap_or_default().as_ref());
     }
     if first.as_deref() == Some("--list") {
         return ExitCode::SUCCESS;

@@ -69,9 +69,12 @@ fn session(process: &Path) -> Option<String> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(3).map(str::to_owned)
 }
 
+/// The profiles there are, of all programs.
 fn profiles() -> usize {
-    let entries = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
-    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("rowmill-browser-")).count()
+    let folder = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+    let homes = folder(&std::env::temp_dir())
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("rowmill-browser-"));
+    homes.flat_map(|home| folder(&home.path())).filter(|entry| entry.path().is_dir()).count()
 }
 
 /// Waits until no browser is left.

@@ -191,7 +191,7 @@ fn is_running(pid: &str) -> bool {
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-async fn until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
+pub(crate) async fn until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
     let begun = SystemClock.monotonic();
     loop {
         if let Some(value) = ready() {
