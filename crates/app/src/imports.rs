@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rowmill_model::corrections::unique_header;
 use rowmill_model::limits::NAME_CHARS_MAX;
-use rowmill_model::nearest::nearest;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
 use rowmill_model::{ColumnId, ColumnType, Format, ImportId, Offence, RowId, Scopes};
@@ -144,7 +143,7 @@ impl App {
             .filter(|field| !import.targets.contains_key(&field.name) && seen.insert(&field.name))
             .collect();
         if side_by_side {
-            check_formats(&import.options.formats, fields)?;
+            guards::check_names(&import.options, fields)?;
         }
         if new.is_empty() {
             return Ok(());
@@ -191,6 +190,9 @@ impl App {
                 None => import.ignored.push(field.name.clone()),
             }
             import.targets.insert(field.name.clone(), target);
+        }
+        if side_by_side {
+            import.check_match(&stored, fields)?;
         }
         self.make_columns(import, missing).await
     }
@@ -411,19 +413,4 @@ impl Import {
     pub fn is_settled(&self, field: &str) -> bool {
         self.targets.contains_key(field)
     }
-}
-
-/// Refuses formats for fields that a file with a header does not have: they are misspelt, and would do nothing.
-fn check_formats(formats: &BTreeMap<String, Format>, fields: &[ImportField]) -> Result<()> {
-    let is_there = |name: &str| fields.iter().any(|field| field.name == name);
-    let offence = |name: &String| {
-        let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
-        let hint = match nearest(name, fields.iter().map(|field| field.name.as_str())) {
-            Some(near) => format!("did you mean {near:?}?"),
-            None => "use a name of its first line, with the same letters".to_owned(),
-        };
-        Offence::new(format!("formats.{shown}"), format!("is not a field of this file; {hint}"))
-    };
-    let offences: Vec<Offence> = formats.keys().filter(|name| !is_there(name)).map(offence).collect();
-    if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
 }

@@ -1,5 +1,6 @@
 //! `rowmill rows import`: a file into a table, small ones at once and large ones in the background.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -121,8 +122,15 @@ impl FileKind {
             _ => None,
         };
         let format = format.or_else(by_name).ok_or_else(|| {
-            let words =
-                format!("{} does not say what it contains: add --format csv, json or jsonl", path.display());
+            let words = match ending(&inner).as_deref() {
+                Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => {
+                    format!("{} is a spreadsheet. Save it as CSV UTF-8, and import that", path.display())
+                }
+                _ => format!(
+                    "{} does not say what it contains: add --format csv, json or jsonl",
+                    path.display()
+                ),
+            };
             Failure::new(Kind::Usage, words)
         })?;
         if format == Format::Json && encoding.is_some() {
@@ -180,6 +188,9 @@ struct Outcome {
     rejected_count: u64,
     columns_created: Vec<CreatedColumn>,
     fields_ignored: Vec<String>,
+    /// Fields that may be misspelt, and the headers they resemble.
+    #[serde(default)]
+    hints: BTreeMap<String, String>,
     rejected: Vec<Rejected>,
     stopped: bool,
 }
@@ -351,6 +362,9 @@ fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> 
     }
     if !outcome.fields_ignored.is_empty() {
         notice!("Ignored fields: {}", plain(&outcome.fields_ignored.join(", ")));
+    }
+    for (field, header) in &outcome.hints {
+        notice!("  {:?} looks like {:?}. Map it with --map, or rename it.", plain(field), plain(header));
     }
     for Rejected { line, reason } in outcome.rejected.iter().take(REJECTED_SHOWN) {
         notice!("  line {line}: {}", plain(reason));

@@ -143,12 +143,19 @@ impl Incoming {
 }
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+/// How workbooks begin, of Excel and LibreOffice (both are zip archives) and of older versions of Excel.
+const SPREADSHEETS: [&[u8]; 2] = [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"];
 
 /// That a file is UTF-8, as far as its beginning tells.
 fn check_text(head: &[u8]) -> Result<(), Error> {
     let refuse = |words: &str| Err(Error::offence("", words));
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return refuse("the file is UTF-16: save it as UTF-8 and import it again");
+    }
+    if SPREADSHEETS.iter().any(|mark| head.starts_with(mark)) {
+        return refuse(
+            "the file is a spreadsheet or an archive, not text: save it as \"CSV UTF-8\" and import that",
+        );
     }
     match std::str::from_utf8(head) {
         // A letter may be cut in two at the end of what was looked at.
@@ -193,6 +200,8 @@ mod tests {
         check(&"a,é".as_bytes()[..3], "");
         check(b"a,\xe9\n", "UTF-8");
         check(b"\xff\xfea\0", "UTF-16");
+        check(b"PK\x03\x04\x14\0", "spreadsheet");
+        check(b"\xd0\xcf\x11\xe0\xa1", "spreadsheet");
         check(b"", "");
     }
 

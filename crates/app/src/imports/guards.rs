@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use rowmill_model::Offence;
 use rowmill_model::nearest::nearest;
 use rowmill_model::table::header_key;
 use rowmill_store::{StoreError, StoredProject};
 
-use super::{Import, ImportRow};
+use super::{Import, ImportField, ImportOptions, ImportRow, NAME_CHARS_MAX};
 use crate::app::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::match_column;
 
 /// So many fields are compared with all headers.
@@ -37,7 +38,45 @@ impl App {
     }
 }
 
+/// Refuses formats of fields that a file with a header does not have: they are misspelt, and would do nothing. A mapping may
+/// name fields that other files have, but not a misspelling of one that this file has.
+pub(super) fn check_names(options: &ImportOptions, fields: &[ImportField]) -> Result<()> {
+    let is_there = |name: &str| fields.iter().any(|field| field.name == name);
+    let meant = |name: &str| nearest(name, fields.iter().map(|field| field.name.as_str()));
+    let offence = |(option, name): (&str, &String)| {
+        let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
+        let hint = match meant(name) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => "use a name of its first line, with the same letters".to_owned(),
+        };
+        Offence::new(format!("{option}.{shown}"), format!("is not a field of this file; {hint}"))
+    };
+    let is_misspelt = |name: &&String| meant(name).is_some_and(|near| !options.mapping.contains_key(near));
+    let mapped = options.mapping.keys().filter(is_misspelt).map(|name| ("mapping", name));
+    let named = options.formats.keys().map(|name| ("formats", name)).chain(mapped);
+    let offences: Vec<Offence> = named.filter(|(_, name)| !is_there(name)).map(offence).collect();
+    if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
+}
+
 impl Import {
+    /// Refuses to match on a column that no field of the file goes to: every row would be new.
+    pub(super) fn check_match(&self, stored: &StoredProject, fields: &[ImportField]) -> Result<()> {
+        let Some(name) = &self.options.match_on else { return Ok(()) };
+        let slot = match_column(stored, name)?;
+        if self.targets.values().flatten().any(|column| column.slot == slot) {
+            return Ok(());
+        }
+        let table = &stored.project.table;
+        let header = table.named(name).map_or(name.as_str(), |column| column.header.as_str());
+        let hint = match nearest(header, fields.iter().map(|field| field.name.as_str())) {
+            Some(near) => format!("did you mean the field {near:?}? Name it in mapping"),
+            None => "name the field that has its values in mapping".to_owned(),
+        };
+        let message =
+            format!("no field of this file goes to the column {header:?}, so every row would be new; {hint}");
+        Err(Error::invalid(vec![Offence::new("matchOn", message)]))
+    }
+
     /// Fields that went nowhere or became columns, though they may be misspellings of a header that was there. Those
     /// that the mapping leaves out are meant so.
     pub fn hints(&self) -> BTreeMap<String, String> {

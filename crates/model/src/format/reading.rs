@@ -80,7 +80,7 @@ impl Format {
 
     fn number<'a>(&self, value: &Value<'a>) -> Option<Cow<'a, str>> {
         let text = match value {
-            Value::Number(raw) => return Some(Cow::Borrowed(*raw)),
+            Value::Number(raw) => return is_finite(raw).then_some(Cow::Borrowed(*raw)),
             Value::Text(text) => text,
             _ => return None,
         };
@@ -91,7 +91,7 @@ impl Format {
             FormatType::Currency => is_sign_of(sign, self.currency_code()),
             _ => sign == "%" || currency_of(sign).is_some(),
         };
-        is_right.then(|| number.into())
+        (is_right && is_finite(&number)).then(|| number.into())
     }
 
     fn rating<'a>(&self, value: &Value<'a>) -> Option<Cow<'a, str>> {
@@ -144,6 +144,11 @@ impl Format {
         let more = if self.options().len() > SHOWN_MAX { ", …" } else { "" };
         format!("{}{more}", shown.join(", "))
     }
+}
+
+/// Whether it is a number for programs, too: `1e400` is infinite for most, and would end every sum.
+fn is_finite(number: &str) -> bool {
+    Number::parse(number).is_some_and(|number| number.nearest().is_finite())
 }
 
 fn text<'v>(value: &'v Value<'_>) -> Option<&'v str> {
