@@ -4,6 +4,7 @@
 //! it into the document. [`pipeline`] is what happens to a request on its way to an endpoint; [`error`]
 //! is the one table of what can go wrong.
 
+mod accept_encoding;
 mod answer;
 mod answer_memory;
 pub mod api;
@@ -22,6 +23,7 @@ pub mod error;
 mod etag;
 mod event_frames;
 mod files;
+mod fixed;
 mod import_request;
 mod import_runner;
 mod importing;

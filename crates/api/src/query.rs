@@ -83,7 +83,10 @@ impl Kind {
             Self::Text => Ok(Value::String(text)),
             Self::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| "must be true or false"),
             Self::Integer => integer(&text).ok_or("must be an integer"),
-            Self::Number => text.parse::<f64>().map(Value::from).map_err(|_| "must be a number"),
+            Self::Number => {
+                let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+                number.map(Value::from).ok_or("must be a number")
+            }
         }
     }
 }
@@ -95,7 +98,8 @@ fn integer(text: &str) -> Option<Value> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<f64>().map(Value::from)).ok()
+    let float = |_| text.parse::<f64>().map(|number| Value::from(number.clamp(f64::MIN, f64::MAX)));
+    text.parse::<i64>().map(Value::from).or_else(float).ok()
 }
 
 fn kind_of(schema: &Value) -> Kind {
@@ -168,6 +172,7 @@ mod tests {
         check("page=0", &["page must be at least 1"]);
         check("page=99999999999", &["page must be at most 4294967295"]);
         check("page=99999999999999999999999", &["page must be at most 4294967295"]);
+        check(&format!("page={}", "9".repeat(400)), &["page must be at most 4294967295"]);
         check(
             "pageSize=1001&page=-1",
             &["pageSize must be at most 1000 (pageSizeMax)", "page must be at least 1"],

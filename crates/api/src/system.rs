@@ -6,15 +6,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{self, HeaderName, HeaderValue};
-use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::http::header::{self, HeaderValue};
+use axum::http::{Method, Response, StatusCode};
 use axum::routing::get;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::answer::render;
 use crate::definition::OwnHeaders;
@@ -22,6 +20,7 @@ use crate::description::Description;
 use crate::docs;
 use crate::endpoint::{Access, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
+use crate::fixed::{Fixed, MadeOnce, compute_for_anyone};
 use crate::layers::{REQUEST_ID, RequestId};
 use crate::measure::Metrics;
 use crate::openapi::{AnswerSpec, Operation, Tag};
@@ -157,31 +156,48 @@ fn operation(
 
 pub(crate) fn routes<S: Service>(state: S, description: Description<S>, metrics: Option<Metrics>) -> Router {
     let files = docs::files(&description.tags);
-    let json = move || Fixed::new("application/json", document_text(&description), None);
-    let json = Arc::new(LazyLock::new(json));
-    let parsed = |json: &Fixed| serde_json::from_slice::<Value>(&json.bytes).unwrap_or_default();
-    let searched = Arc::clone(&json);
-    let search = Arc::new(LazyLock::new(move || docs::Search::new(&parsed(&searched))));
-    let mut router = Router::new()
-        .route(docs::SEARCH_PATH, get(move |request: Request| async move { found(&search, &request) }));
+    // What waits for it is made on threads apart.
+    let text = Arc::new(LazyLock::new(move || document_text(&description)));
+    let parsed = |text: &Bytes| serde_json::from_slice::<Value>(text).unwrap_or_default();
+    let mut router = Router::new();
     for file in files {
-        let (path, json) = (file.path.clone(), Arc::clone(&json));
-        let file = Arc::new(LazyLock::new(move || Fixed::from(file.make(&parsed(&json)))));
-        router = router.route(&path, get(move |headers: HeaderMap| async move { file.answer(&headers) }));
+        let (path, text) = (file.path.clone(), Arc::clone(&text));
+        let made = MadeOnce::new(move || Fixed::from(file.make(&parsed(&text))).compressed());
+        router =
+            router.route(&path, get(move |request: Request| async move { answer(&made, request).await }));
     }
-    let router =
-        router.route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }));
+    let searched = Arc::clone(&text);
+    let search = MadeOnce::new(move || docs::Search::new(&parsed(&searched)));
+    let found = move |request: Request| async move { found(&search, request).await };
+    let json = MadeOnce::new(move || Fixed::json(Bytes::clone(&text)).compressed());
+    let json = move |request: Request| async move { answer(&json, request).await };
+    let router = router.route(docs::SEARCH_PATH, get(found)).route("/openapi.json", get(json));
     router.merge(health_routes(state, metrics))
 }
 
 /// The document as JSON. Mistakes in the definitions are the program's, and its tests find them.
-fn document_text<S: Service>(description: &Description<S>) -> String {
+fn document_text<S: Service>(description: &Description<S>) -> Bytes {
     let document = description.document().inspect_err(|fault| tracing::error!(%fault, "no OpenAPI document"));
-    document.unwrap_or_default().to_string()
+    document.unwrap_or_default().to_string().into()
 }
 
-fn found(search: &docs::Search, request: &Request) -> Response<Body> {
-    Fixed::from(search.answer(request.uri().query().unwrap_or_default())).answer(request.headers())
+async fn answer(document: &MadeOnce<Fixed>, request: Request) -> Response<Body> {
+    match document.get().await {
+        Ok(made) => made.answer(request.headers()),
+        Err(error) => error.respond(&RequestId::of(&request)),
+    }
+}
+
+async fn found(search: &MadeOnce<docs::Search>, request: Request) -> Response<Body> {
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let found = match search.get().await {
+        Ok(search) => compute_for_anyone(move || Fixed::from(search.answer(&query))).await,
+        Err(error) => Err(error),
+    };
+    match found {
+        Ok(page) => page.answer(request.headers()),
+        Err(error) => error.respond(&RequestId::of(&request)),
+    }
 }
 
 /// Whether a path is answered though connections are at their limit.
@@ -211,7 +227,7 @@ pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<Metrics>) -> R
 fn healthy(request: &Request) -> Response<Body> {
     match render(&Health { status: "ok" }) {
         Ok(bytes) => typed("application/json", Body::from(bytes)),
-        Err(error) => error.respond(&RequestId::of(request)),
+        Err(error) => error.respond(&RequestId::of(&request)),
     }
 }
 
@@ -244,49 +260,4 @@ fn typed(content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
-}
-
-/// Something that does not change while the server runs: sent once, then only confirmed.
-struct Fixed {
-    content_type: &'static str,
-    bytes: bytes::Bytes,
-    etag: String,
-    content_security_policy: Option<HeaderValue>,
-}
-
-impl From<docs::File> for Fixed {
-    fn from(file: docs::File) -> Self {
-        let policy = file.content_security_policy.and_then(|policy| HeaderValue::from_str(&policy).ok());
-        Self::new(file.content_type, file.text, policy)
-    }
-}
-
-impl Fixed {
-    fn new(content_type: &'static str, text: String, content_security_policy: Option<HeaderValue>) -> Self {
-        let tag = BASE64_STANDARD.encode(Sha256::digest(&text));
-        // Weak, because compression changes the bytes and not the meaning.
-        Self { content_type, bytes: text.into(), etag: format!("W/\"{tag}\""), content_security_policy }
-    }
-
-    fn answer(&self, headers: &HeaderMap) -> Response<Body> {
-        let mut response = typed(self.content_type, Body::from(self.bytes.clone()));
-        let known =
-            headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if known.split(',').any(|tag| tag.trim() == self.etag) {
-            response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-        }
-        let fixed = [
-            (header::CACHE_CONTROL, "no-cache"),
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (header::REFERRER_POLICY, "no-referrer"),
-        ];
-        let headers = response.headers_mut();
-        headers.extend(fixed.map(|(name, value): (HeaderName, _)| (name, HeaderValue::from_static(value))));
-        headers.extend(HeaderValue::from_str(&self.etag).ok().map(|value| (header::ETAG, value)));
-        headers.extend(
-            self.content_security_policy.clone().map(|value| (header::CONTENT_SECURITY_POLICY, value)),
-        );
-        response
-    }
 }

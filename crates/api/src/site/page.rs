@@ -9,6 +9,7 @@ use axum::routing::get;
 use rowmill_web::File;
 use sha2::{Digest as _, Sha256};
 
+use crate::accept_encoding::takes;
 use crate::api::unknown_path;
 use crate::public_url::PublicUrl;
 use crate::state::ApiState;
@@ -126,17 +127,9 @@ fn serve(file: &'static File, headers: &HeaderMap) -> Response<Body> {
 
 /// The smallest version that the browser takes.
 fn encoded(file: &'static File, headers: &HeaderMap) -> (Option<&'static str>, &'static [u8]) {
-    let accepted =
-        headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let takes = |name: &str| {
-        accepted.split(',').any(|entry| {
-            let (coding, weight) = entry.split_once(';').unwrap_or((entry, ""));
-            coding.trim() == name && !matches!(weight.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
-        })
-    };
     match (file.brotli, file.gzip) {
-        (Some(bytes), _) if takes("br") => (Some("br"), bytes),
-        (_, Some(bytes)) if takes("gzip") => (Some("gzip"), bytes),
+        (Some(bytes), _) if takes(headers, "br") => (Some("br"), bytes),
+        (_, Some(bytes)) if takes(headers, "gzip") => (Some("gzip"), bytes),
         _ => (None, file.bytes),
     }
 }
