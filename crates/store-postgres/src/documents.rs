@@ -1,96 +1,37 @@
-//! The documents of projects, and a cache of those that were parsed.
+//! The documents of projects.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-use rowmill_model::documents::{read_project, read_views, write_project};
+use rowmill_model::documents::write_project;
 use rowmill_model::integration::connected_event;
-use rowmill_model::plan::Plan;
-use rowmill_model::{Project, ProjectId, View};
-use rowmill_store::{Result, StoreError, StoredProject};
+use rowmill_model::{Project, ProjectId};
+use rowmill_store::{DocumentCache, ParsedDocument, Result, StoreError, StoredProject};
 
 use crate::convert::damaged;
 use crate::project_state::{self, State};
 use crate::transaction::Tx;
 
-/// Parsed documents by project and version. A version's document never changes once it is committed, and
-/// only committed ones are put in, so an entry is never wrong, only unused.
-#[derive(Debug, Default)]
-pub(crate) struct Documents(Mutex<CachedDocuments>);
+pub(crate) type Documents = DocumentCache;
 
-#[derive(Debug, Default)]
-struct CachedDocuments {
-    parsed: HashMap<i64, Parsed>,
-    nums: HashMap<ProjectId, i64>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Parsed {
-    version: u64,
-    pub(crate) project: Arc<Project>,
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) views: Arc<Vec<View>>,
-}
-
-impl Documents {
-    const LEN_MAX: usize = 1_000;
-
-    pub(crate) fn get(&self, num: i64, version: u64) -> Option<Parsed> {
-        let documents = self.0.lock();
-        documents.parsed.get(&num).filter(|parsed| parsed.version == version).cloned()
-    }
-
-    /// A project's number, if its document is cached. Numbers never change.
-    pub(crate) fn num(&self, id: ProjectId) -> Option<i64> {
-        let documents = self.0.lock();
-        documents.nums.get(&id).copied()
-    }
-
-    /// A project in this state, if its document is cached.
-    pub(crate) fn stored(&self, state: &State) -> Option<StoredProject> {
-        Some(self.get(state.num, state.version)?.stored(state))
-    }
-
-    fn put(&self, num: i64, parsed: Parsed) {
-        let mut documents = self.0.lock();
-        if documents.parsed.len() >= Self::LEN_MAX {
-            *documents = CachedDocuments::default();
-        }
-        documents.nums.insert(parsed.project.id, num);
-        documents.parsed.insert(num, parsed);
-    }
+/// A project in this state, if its document is cached.
+pub(crate) fn cached(documents: &Documents, state: &State) -> Option<StoredProject> {
+    Some(documents.get(state.num, state.version)?.stored(state.row_count, state.change_seq))
 }
 
 pub(crate) async fn load(tx: &mut Tx, documents: &Documents, id: ProjectId) -> Result<Option<StoredProject>> {
     let Some(state) = project_state::state(tx, id).await? else { return Ok(None) };
     let parsed = planned(tx, documents, &state).await?;
-    Ok(Some(parsed.stored(&state)))
-}
-
-impl Parsed {
-    fn stored(self, state: &State) -> StoredProject {
-        let Self { version, project, views, plan: _ } = self;
-        StoredProject { project, views, version, row_count: state.row_count, change_seq: state.change_seq }
-    }
+    Ok(Some(parsed.stored(state.row_count, state.change_seq)))
 }
 
 /// A project's document and plan. The state must be of this transaction's snapshot, or locked by it and not
 /// yet written over: what is read here is put into the cache and must be committed.
-pub(crate) async fn planned(tx: &mut Tx, documents: &Documents, state: &State) -> Result<Parsed> {
+pub(crate) async fn planned(tx: &mut Tx, documents: &Documents, state: &State) -> Result<ParsedDocument> {
     if let Some(parsed) = documents.get(state.num, state.version) {
         return Ok(parsed);
     }
     let sql = "SELECT document, views FROM rowmill.projects WHERE project = $1";
     let found = tx.query(sql, &[&state.num]).await?;
     let row = found.first().ok_or_else(|| StoreError::Damaged("a project has no document".to_owned()))?;
-    let project = read_project(row.get(0)).map_err(damaged)?;
-    let parsed = Parsed {
-        version: state.version,
-        plan: Arc::new(Plan::of(&project)),
-        project: Arc::new(project),
-        views: Arc::new(read_views(row.get(1)).map_err(damaged)?),
-    };
+    let parsed = ParsedDocument::parse(state.version, row.get(0), row.get(1))?;
     documents.put(state.num, parsed.clone());
     Ok(parsed)
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, StartedBy, block_of, position_of};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, block_after};
-use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, Trigger, Triggered};
+use rowmill_store::{Change, ParsedDocument, ProcessingStatus, Result, Stop, Stopped, Trigger, Triggered};
 use uuid::Uuid;
 
 use crate::convert::{signed, unsigned};
-use crate::documents::{self, Documents, Parsed};
+use crate::documents::{self, Documents};
 use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
 use crate::transaction::Tx;
@@ -85,7 +85,7 @@ pub(crate) async fn processing_status(
 }
 
 /// The status of a project whose document and state are known.
-pub(crate) fn processing_status_of(parsed: Parsed, state: &State) -> Result<ProcessingStatus> {
+pub(crate) fn processing_status_of(parsed: ParsedDocument, state: &State) -> Result<ProcessingStatus> {
     Ok(ProcessingStatus {
         project: parsed.project,
         plan: parsed.plan,

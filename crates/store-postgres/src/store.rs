@@ -228,7 +228,7 @@ impl Store for PostgresStore {
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
         let Some(state) = self.node.state_batcher.state(id).await? else { return Ok(None) };
-        if let Some(project) = self.node.documents.stored(&state) {
+        if let Some(project) = documents::cached(&self.node.documents, &state) {
             return Ok(Some(project));
         }
         let input = (self.node(), id);

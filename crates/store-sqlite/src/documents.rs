@@ -1,54 +1,21 @@
-//! The documents of projects, and a cache of those that were parsed.
+//! The documents of projects.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use rowmill_model::documents::{read_project, read_views, write_project};
+use rowmill_model::documents::write_project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::Plan;
-use rowmill_model::{Project, ProjectId, View};
-use rowmill_store::{Result, StoredProject};
+use rowmill_model::{Project, ProjectId};
+use rowmill_store::{DocumentCache, ParsedDocument, Result, StoredProject};
 use rusqlite::Connection;
 
 use crate::convert::{backend, damaged};
 use crate::project_state::{self, Head, State};
 
-/// Parsed documents by project and version. A version's document never changes once it is committed,
-/// and only committed ones are put in, so an entry is never wrong, only unused.
-#[derive(Debug, Default)]
-pub(crate) struct Documents(Mutex<HashMap<i64, Parsed>>);
+pub(crate) type Documents = DocumentCache;
 
-#[derive(Debug, Clone)]
-struct Parsed {
-    version: u64,
-    project: Arc<Project>,
-    plan: Arc<Plan>,
-    views: Arc<Vec<View>>,
-}
-
-impl Parsed {
-    fn stored(self, State { counters, change_seq, .. }: State) -> StoredProject {
-        let Self { version, project, views, .. } = self;
-        StoredProject { project, views, version, row_count: counters.row_count, change_seq }
-    }
-}
-
-impl Documents {
-    const LEN_MAX: usize = 1_000;
-
-    fn get(&self, head: Head) -> Option<Parsed> {
-        let documents = self.0.lock();
-        documents.get(&head.num).filter(|parsed| parsed.version == head.version).cloned()
-    }
-
-    fn put(&self, num: i64, parsed: Parsed) {
-        let mut documents = self.0.lock();
-        if documents.len() >= Self::LEN_MAX {
-            documents.clear();
-        }
-        documents.insert(num, parsed);
-    }
+fn stored(parsed: ParsedDocument, State { counters, change_seq, .. }: State) -> StoredProject {
+    parsed.stored(counters.row_count, change_seq)
 }
 
 /// A project as far as one statement tells of it.
@@ -63,8 +30,8 @@ pub(crate) enum Found {
 /// Finds a project whose document is in the cache, by one statement.
 pub(crate) fn find(connection: &Connection, documents: &Documents, id: ProjectId) -> Result<Found> {
     let Some(state) = project_state::state(connection, id)? else { return Ok(Found::Whole(None)) };
-    let parsed = documents.get(state.head);
-    Ok(parsed.map_or(Found::Unparsed, |parsed| Found::Whole(Some(parsed.stored(state)))))
+    let parsed = documents.get(state.head.num, state.head.version);
+    Ok(parsed.map_or(Found::Unparsed, |parsed| Found::Whole(Some(stored(parsed, state)))))
 }
 
 /// Reads a project; only on a reader's connection, where everything seen is committed.
@@ -74,14 +41,14 @@ pub(crate) fn load(
     id: ProjectId,
 ) -> Result<Option<StoredProject>> {
     let Some(state) = project_state::state(connection, id)? else { return Ok(None) };
-    let parsed = if let Some(parsed) = documents.get(state.head) {
+    let parsed = if let Some(parsed) = documents.get(state.head.num, state.head.version) {
         parsed
     } else {
         let parsed = parse(connection, state.head)?;
         documents.put(state.head.num, parsed.clone());
         parsed
     };
-    Ok(Some(parsed.stored(state)))
+    Ok(Some(stored(parsed, state)))
 }
 
 /// A project's document and plan. What a writer sees may be undone, so nothing is put into the cache here.
@@ -90,22 +57,16 @@ pub(crate) fn planned(
     documents: &Documents,
     head: Head,
 ) -> Result<(Arc<Project>, Arc<Plan>)> {
-    let parsed = documents.get(head).map_or_else(|| parse(connection, head), Ok)?;
+    let parsed = documents.get(head.num, head.version).map_or_else(|| parse(connection, head), Ok)?;
     Ok((parsed.project, parsed.plan))
 }
 
-fn parse(connection: &Connection, head: Head) -> Result<Parsed> {
+fn parse(connection: &Connection, head: Head) -> Result<ParsedDocument> {
     let (document, views): (String, String) = connection
         .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
         .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
         .map_err(backend)?;
-    let project = read_project(&document).map_err(damaged)?;
-    Ok(Parsed {
-        version: head.version,
-        plan: Arc::new(Plan::of(&project)),
-        project: Arc::new(project),
-        views: Arc::new(read_views(&views).map_err(damaged)?),
-    })
+    ParsedDocument::parse(head.version, &document, &views)
 }
 
 /// Writes a changed document and moves the version on.

@@ -13,6 +13,7 @@ pub mod changes;
 pub mod check;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod document_cache;
 mod error;
 mod import_jobs;
 pub mod inspect;
@@ -36,6 +37,7 @@ mod work;
 mod write_health;
 
 pub use crate::batches::BatchStore;
+pub use crate::document_cache::{DocumentCache, ParsedDocument};
 pub use crate::error::{Result, StoreError};
 pub use crate::import_jobs::{
     ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep,
