@@ -77,6 +77,7 @@ impl App {
             rows: stored.row_count,
             lease_until_ms: now_ms + LEASE_MS,
         });
+        self.check_project_size(&project, &views, None)?;
         let save = ProjectSave {
             project,
             views,

@@ -182,6 +182,7 @@ impl App {
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };
+        self.check_project_size(&project, &[], None)?;
         let save = ProjectSave {
             project,
             views: Vec::new(),
@@ -293,6 +294,7 @@ impl App {
                 let saved = SavedProject { project, views, subject, fixes };
                 return Ok(Altered { saved, row_count: stored.row_count });
             }
+            self.check_project_size(&project, &views, Some(&stored))?;
             project.updated_at_ms = self.clock.now_ms();
             project.trash.forget_until(self.deleted_until_ms());
             let version = Some(stored.version);

@@ -217,6 +217,8 @@ limit_args! {
     columns_max, "ROWMILL_COLUMNS_MAX";
     /// Maximum views per project.
     views_max, "ROWMILL_VIEWS_MAX";
+    /// Maximum bytes of a project without its rows: columns, views, settings and what of them is in the trash.
+    project_bytes_max, "ROWMILL_PROJECT_BYTES_MAX";
     /// Maximum filters per view.
     filters_max, "ROWMILL_FILTERS_MAX";
     /// Maximum secrets per team.

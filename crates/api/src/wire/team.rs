@@ -204,6 +204,8 @@ pub(crate) struct LimitsOut {
     columns_max: u32,
     /// Maximum views per project.
     views_max: u32,
+    /// Maximum bytes of a project without its rows: columns, views, settings and what of them is in the trash.
+    project_bytes_max: u32,
     /// Maximum filters per view.
     filters_max: u32,
     /// Maximum secrets per team.
@@ -336,6 +338,7 @@ impl LimitsOut {
             row_ids_max,
             columns_max,
             views_max,
+            project_bytes_max,
             filters_max,
             secrets_max,
             keys_max,
@@ -379,6 +382,7 @@ impl LimitsOut {
             row_ids_max,
             columns_max,
             views_max,
+            project_bytes_max,
             filters_max,
             secrets_max,
             keys_max,
