@@ -18,6 +18,8 @@ pub(crate) enum Part {
     Views,
     /// Rows matched on a column.
     Matching,
+    /// Rows with large values.
+    Wide,
     /// A quiet team beside noisy ones.
     Fairness,
     /// Three nodes, `PgBouncer` and `HAProxy` with a large table. Only if it is named, and only on PostgreSQL.

@@ -31,6 +31,7 @@ mod store;
 mod views;
 mod webhook;
 mod webhooks_out;
+mod wide;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -242,6 +243,10 @@ impl Bench {
         for backend in backends.iter().filter(|_| self.effort.includes(Part::WebhooksOut)) {
             report.store(backend.kind());
             webhooks_out::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
+        }
+        for backend in backends.iter().filter(|_| self.effort.includes(Part::Wide)) {
+            report.store(backend.kind());
+            wide::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
         }
         for backend in backends.iter().filter(|_| self.effort.includes(Part::Fairness)) {
             report.store(backend.kind());

@@ -118,7 +118,7 @@ pub(super) fn requests(rowmill: &Rowmill, project: &Project, rows: Range<usize>)
 }
 
 /// JSON as it stands in a query.
-pub(super) fn encoded(json: &Value) -> String {
+pub(crate) fn encoded(json: &Value) -> String {
     let byte = |byte: u8| {
         if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };

@@ -22,6 +22,7 @@ use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
 use crate::runtime::runtime;
 use crate::store::{Backend, DataLocation};
+pub(crate) use data::encoded;
 use data::{CITIES, HEADERS, Question};
 use yardsticks::Yardsticks;
 
@@ -183,7 +184,7 @@ impl Views {
         self.rowmill.restart()?;
         for header in ["Name", "Company", "Note"] {
             let sorting = json!([{ "columnId": self.project.column_id(header)?, "direction": "asc" }]);
-            let path = format!("{}?sorting={}", self.project.rows_path(), data::encoded(&sorting));
+            let path = format!("{}?sorting={}", self.project.rows_path(), encoded(&sorting));
             self.rowmill.ask("GET", &path, "")?;
         }
         let metrics = self.rowmill.metrics()?;

@@ -14,7 +14,7 @@ use rowmill_model::template::Catalogue;
 use rowmill_model::{Column, ColumnType, Offence, RowId, Spent, Value as CellValue};
 use rowmill_query::Start;
 use rowmill_store::spending::person;
-use rowmill_store::{StoredProject, StoredRow};
+use rowmill_store::{StoredProject, StoredRow, WantedSlots};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -220,6 +220,7 @@ impl App {
                     start: Start::Offset(0),
                     limit,
                     include_total: false,
+                    slots: WantedSlots::All,
                 };
                 return Ok(self.list_rows(stored, list).await?.rows);
             }
@@ -236,7 +237,7 @@ impl App {
             return Err(Error::SomeNotFound { noun: Noun::Row, details });
         }
         let positions = positions.into_iter().flatten().collect();
-        Ok(self.store.rows_at_within(id, positions, ROWS_BYTES_MAX).await?.rows)
+        Ok(self.store.rows_at_within(id, positions, ROWS_BYTES_MAX.into()).await?.rows)
     }
 
     /// Every variant on every row. A row's variants come together, so that what is cut off leaves whole rows.

@@ -131,7 +131,7 @@ impl App {
         let mut renewed_at_ms = self.clock.now_ms();
         let rows_max = ROWS_AT_ONCE.min(self.limits.insert_rows_max);
         loop {
-            let page = self.store.rows_within(from, start, rows_max, SLICE_BYTES).await?;
+            let page = self.store.rows_within(from, start, rows_max, SLICE_BYTES.into()).await?;
             let RowsPage { rows, rest, more, .. } = page;
             if let Some(last) = rows.last() {
                 start = PageStart::After(last.position);

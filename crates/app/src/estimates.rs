@@ -12,7 +12,7 @@ use rowmill_model::pricing::{cost_today, model_price};
 use rowmill_model::row::RowView;
 use rowmill_model::{Amount, CellStatus, Column, ProjectId, SpendingSettings, Spent};
 use rowmill_query::Start;
-use rowmill_store::{PageStart, ProcessingStatus, Rows, StoredProject, StoredRow, Triggered};
+use rowmill_store::{PageStart, ProcessingStatus, Rows, StoredProject, StoredRow, Triggered, WantedSlots};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -154,8 +154,9 @@ impl App {
 
     /// The first and the last rows of a project, where cells that ran are most likely found.
     async fn edge_rows(&self, project: ProjectId) -> Result<Vec<StoredRow>> {
-        let page =
-            |start: u64| self.store.rows_within(project, PageStart::Offset(start), EDGE_ROWS, SAMPLED_BYTES);
+        let page = |start: u64| {
+            self.store.rows_within(project, PageStart::Offset(start), EDGE_ROWS, SAMPLED_BYTES.into())
+        };
         let first = page(0).await?;
         let mut rows = first.rows;
         let read = rows.len() as u64;
@@ -190,6 +191,7 @@ impl App {
             start: Start::Offset(0),
             limit: LAST_CELLS,
             include_total: false,
+            slots: WantedSlots::All,
         };
         let page = self.list_rows(stored, list).await?;
         Ok(Sample::of(&last_of(stored, column, &page.rows)?, prices))
@@ -241,12 +243,12 @@ impl App {
         let sampled: Vec<StoredRow> = match rows {
             Rows::All => {
                 let most = u32::try_from(SAMPLED_ROWS).unwrap_or(u32::MAX);
-                self.store.rows_within(id, PageStart::Offset(0), most, SAMPLED_BYTES).await?.rows
+                self.store.rows_within(id, PageStart::Offset(0), most, SAMPLED_BYTES.into()).await?.rows
             }
             Rows::At(positions) => {
                 let step = positions.len().div_ceil(SAMPLED_ROWS).max(1);
                 let some = positions.iter().step_by(step).copied().collect();
-                self.store.rows_at_within(id, some, SAMPLED_BYTES).await?.rows
+                self.store.rows_at_within(id, some, SAMPLED_BYTES.into()).await?.rows
             }
         };
         let column = Arc::new(column.clone());

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rowmill_model::{Column, View};
 use rowmill_query::{PageOf, SLICE_BYTES, Selection, Start};
-use rowmill_store::{StoredProject, StoredRow};
+use rowmill_store::{StoredProject, StoredRow, Wanted, WantedSlots};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -16,6 +16,8 @@ use crate::views::place;
 #[derive(Debug)]
 pub struct Export {
     pub project: StoredProject,
+    /// The columns whose values are read.
+    pub slots: WantedSlots,
     next: Next,
 }
 
@@ -34,7 +36,7 @@ const ROWS_AT_ONCE: u32 = 500;
 impl App {
     pub async fn begin_export(&self, caller: Caller, project: &str, list: ListRows) -> Result<Export> {
         let stored = self.project(caller, project).await?;
-        let ListRows { view_id, filters, sorting, search, start: _, limit: _, include_total: _ } = list;
+        let ListRows { view_id, filters, sorting, search, slots, .. } = list;
         let view = match view_id {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
             None => None,
@@ -43,11 +45,19 @@ impl App {
         let now = self.clock.now();
         let next = if selection.sorting.is_empty() {
             let start = Start::Offset(0);
-            Next::Page(Box::new(PageOf { selection, start, limit: ROWS_AT_ONCE, include_total: false, now }))
+            let (limit, include_total) = (ROWS_AT_ONCE, false);
+            Next::Page(Box::new(PageOf {
+                selection,
+                start,
+                limit,
+                include_total,
+                slots: WantedSlots::All,
+                now,
+            }))
         } else {
             Next::Positions(self.query.positions(&stored, selection, now).await?.into())
         };
-        Ok(Export { project: stored, next })
+        Ok(Export { project: stored, slots, next })
     }
 
     /// The next rows; none at the end.
@@ -55,6 +65,7 @@ impl App {
         match &mut export.next {
             Next::End => Ok(None),
             Next::Page(of) => {
+                of.slots.clone_from(&export.slots);
                 let part = self.query.part(&export.project, (**of).clone()).await?;
                 match part.next {
                     Some(cursor) => of.start = Start::After(cursor),
@@ -68,7 +79,8 @@ impl App {
                 if some.is_empty() {
                     return Ok(None);
                 }
-                let read = self.store.rows_at_within(export.project.project.id, some, SLICE_BYTES).await?;
+                let wanted = Wanted { bytes_max: SLICE_BYTES, slots: export.slots.clone() };
+                let read = self.store.rows_at_within(export.project.project.id, some, wanted).await?;
                 read.rest.into_iter().rev().for_each(|position| positions.push_front(position));
                 Ok(Some(read.rows))
             }

@@ -87,7 +87,7 @@ pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryS
 pub use rowmill_store::{
     ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
     ProjectSummary, RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject,
-    TrashedRow, shared_rates,
+    TrashedRow, WantedSlots, shared_rates,
 };
 
 pub use rowmill_store::batches::{Batch, BatchState};
@@ -132,7 +132,7 @@ pub use crate::receiving::{HookDelivery, HookReceived};
 pub use crate::rows::fields::{Fields, FieldsRead, Text};
 pub use crate::rows::layout::too_many_fields;
 pub use crate::rows::patches::{PatchRows, RowsPatched};
-pub use crate::rows::{CellChange, InsertRows, ListRows, RowPatched};
+pub use crate::rows::{CellChange, InsertRows, ListRows, RowPatched, slots_shown};
 pub use crate::run_history::{Run, RunsPage};
 pub use crate::runs::{StopRows, TriggerMode, TriggerRows, TriggeredRows};
 pub use crate::secrets::SecretState;

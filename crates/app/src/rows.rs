@@ -9,14 +9,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rowmill_model::filter::{FilterNode, Filters};
 use rowmill_model::limits::OFFENCES_MAX;
+use rowmill_model::row::Source;
 use rowmill_model::sort::Sorting;
 use rowmill_model::table::ColumnNames;
 use rowmill_model::value::MatchCase;
-use rowmill_model::{ColumnType, Offence, RowId, View};
+use rowmill_model::{Column, ColumnType, Offence, RowId, Table, View};
 use rowmill_query::{Page, PageOf, Selection, Start};
 use rowmill_store::lookup::index_of;
 use rowmill_store::{
-    CellWrite, Inserted, KeptInput, NewRows, StoreError, StoredProject, StoredRow, WriteCells,
+    CellWrite, Inserted, KeptInput, NewRows, StoreError, StoredProject, StoredRow, WantedSlots, WriteCells,
 };
 use serde_json::Value;
 
@@ -68,6 +69,13 @@ pub struct ListRows {
     pub start: Start,
     pub limit: u32,
     pub include_total: bool,
+    /// The columns whose values are shown ([`slots_shown`]); those of others may be absent.
+    pub slots: WantedSlots,
+}
+
+/// What must be read of rows of which these columns are shown: of a reference, the column that it leads to.
+pub fn slots_shown<'t>(table: &Table, columns: impl IntoIterator<Item = &'t Column>) -> WantedSlots {
+    WantedSlots::only(columns.into_iter().filter_map(|column| Source::compile(table, column).slot()))
 }
 
 /// A value for one cell, as it was sent.
@@ -120,7 +128,7 @@ impl App {
 
     /// A page of a project that the caller was let into.
     pub async fn list_rows(&self, stored: &StoredProject, list: ListRows) -> Result<Page> {
-        let ListRows { view_id, filters, sorting, search, start, limit, include_total } = list;
+        let ListRows { view_id, filters, sorting, search, start, limit, include_total, slots } = list;
         let view = match view_id {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
             None => None,
@@ -133,7 +141,7 @@ impl App {
                 "is of a list with another sorting, or of an earlier version; start again without it";
             return Err(Error::invalid(vec![Offence::new("cursor", message)]));
         }
-        let of = PageOf { selection, start, limit, include_total, now: self.clock.now() };
+        let of = PageOf { selection, start, limit, include_total, slots, now: self.clock.now() };
         Ok(self.query.page(stored, of).await?)
     }
 

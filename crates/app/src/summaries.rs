@@ -2,7 +2,7 @@
 
 use rowmill_model::{Column, RowId};
 use rowmill_query::{Find, FoundCell, GroupBy, Groups, Selection, Summaries};
-use rowmill_store::StoredProject;
+use rowmill_store::{StoredProject, Wanted, WantedSlots};
 use serde_json::Value;
 
 use crate::app::App;
@@ -57,7 +57,8 @@ impl App {
             let found = self.query.find(stored, &selection, find.clone(), self.clock.now()).await?;
             (text_found.total, text_found.is_complete) = (found.total, found.is_complete);
             let Some(cell) = found.cell else { break };
-            let read = self.store.rows_at(project, vec![cell.position]).await?;
+            let wanted = Wanted { bytes_max: usize::MAX, slots: WantedSlots::none() };
+            let read = self.store.rows_at_within(project, vec![cell.position], wanted).await?;
             text_found.cell = read.rows.first().map(|row| (row.id, cell));
             if text_found.cell.is_some() {
                 break;

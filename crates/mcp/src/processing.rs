@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rowmill_app::{ListRows, ProcessingStatus, Start, StoredProject};
+use rowmill_app::{ListRows, ProcessingStatus, Start, StoredProject, WantedSlots};
 use rowmill_model::filter::Operator;
 use rowmill_model::plan::RunTally;
 use rowmill_model::{Amount, CellError, CellStatus, Column, ErrorCode};
@@ -181,5 +181,6 @@ fn failed_cells(column: &Column, code: Option<ErrorCode>, limit: u32) -> ListRow
         start: Start::Offset(0),
         limit,
         include_total: true,
+        slots: WantedSlots::none(),
     }
 }

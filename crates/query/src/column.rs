@@ -78,6 +78,14 @@ pub(crate) enum Cell {
 }
 
 impl ColumnKey {
+    /// The slot whose value is read, if one is.
+    pub(crate) fn value_slot(&self) -> Option<Slot> {
+        match self {
+            Self::Value { slot, .. } => Some(*slot),
+            Self::State { .. } => None,
+        }
+    }
+
     /// What the column holds of a row, raw JSON handed to `take` if it is a value.
     pub(crate) fn read<T>(
         &self,

@@ -8,7 +8,7 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::Column;
 use rowmill_model::filter::Search;
 use rowmill_model::row::{RowView, Source};
-use rowmill_store::{Result, RowRef, StoredProject};
+use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
 use crate::chunked_list::ChunkedList;
 use crate::column::ColumnKey;
@@ -118,6 +118,7 @@ impl Query {
     ) -> Result<Found> {
         let Asked { project, selection, now, until } = asked;
         let stream = self.stream(project, until);
+        let needed = WantedSlots::only(sources.iter().filter_map(|(_, source)| source.slot()));
         let fold = move |found: &mut Vec<(u64, usize)>, row: RowRef<'_>, view: &RowView<'_>| {
             for (place, source) in &sources {
                 if found.len() < FOUND_MAX && source.value(view).is_some_and(|raw| search.is_in(&raw)) {
@@ -126,7 +127,7 @@ impl Query {
             }
             if found.len() < FOUND_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let (found, _) = stream.select(selection, now, None, Vec::new(), fold).await?;
+        let (found, _) = stream.select(selection, now, (None, &needed), Vec::new(), fold).await?;
         let positions = stream.positions(selection, now).await?;
         // Cells were found in order of creation; they are counted in the order of the selection.
         for (row, position) in (0..).zip(positions) {

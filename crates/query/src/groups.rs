@@ -12,7 +12,7 @@ use rowmill_model::row::{RowView, Source};
 use rowmill_model::sort::Sorting;
 use rowmill_model::summary::{SummarySource, distinct_key};
 use rowmill_model::{Column, Format};
-use rowmill_store::{Result, RowRef, StoredProject};
+use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
 use crate::chunked_list::ChunkedList;
 use crate::column::{ColumnKey, ValueColumn};
@@ -126,6 +126,8 @@ impl Query {
         limit: usize,
     ) -> Result<Groups> {
         let Asked { project, selection, now, until } = asked;
+        let sources = std::iter::once(&source).chain(total.iter().map(|of| &of.source));
+        let needed = WantedSlots::only(sources.filter_map(Source::slot));
         let fold = move |scanned: &mut Scanned, _: RowRef<'_>, view: &RowView<'_>| {
             let size = total.as_ref().and_then(|of| Some(of.measure?.of(&of.source.value(view)?)));
             let raw = source.value(view).unwrap_or_default();
@@ -133,7 +135,7 @@ impl Query {
             ControlFlow::Continue(())
         };
         let stream = self.stream(project, until);
-        let (scanned, _) = stream.select(selection, now, None, Scanned::default(), fold).await?;
+        let (scanned, _) = stream.select(selection, now, (None, &needed), Scanned::default(), fold).await?;
         Ok(scanned.finish(limit))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_model::record::Cells;
-use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
+use rowmill_store::{RowRef, ScanDetail, ScanLook, Spans, Store, StoreError, WantedSlots};
 
 use crate::column::{Column, ColumnKey, StateFacts};
 use crate::parallel;
@@ -108,9 +108,10 @@ pub(crate) async fn load(
     Ok(Loaded { oldest, newest, names: names.to_vec(), runs })
 }
 
-fn look(names: &[ColumnKey]) -> ScanDetail {
+fn look(names: &[ColumnKey]) -> ScanLook {
     let is_state = |name: &ColumnKey| matches!(name, ColumnKey::State { .. });
-    if names.iter().any(is_state) { ScanDetail::Whole } else { ScanDetail::Values }
+    let detail = if names.iter().any(is_state) { ScanDetail::Whole } else { ScanDetail::Values };
+    ScanLook { detail, slots: WantedSlots::only(names.iter().filter_map(ColumnKey::value_slot)) }
 }
 
 async fn read_run(

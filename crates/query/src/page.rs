@@ -1,7 +1,7 @@
 //! Pages: what is asked for, and what comes back.
 
 use jiff::Timestamp;
-use rowmill_store::StoredRow;
+use rowmill_store::{StoredRow, WantedSlots};
 
 use crate::cursor::{Cursor, SortedBy};
 use crate::rest::Rest;
@@ -21,6 +21,8 @@ pub struct PageOf {
     pub limit: u32,
     /// Whether the rows must be counted even where that means reading all of them.
     pub include_total: bool,
+    /// The columns whose values the rows must show; those of others may be absent.
+    pub slots: WantedSlots,
     pub now: Timestamp,
 }
 

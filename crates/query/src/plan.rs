@@ -4,6 +4,7 @@ use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
 use rowmill_model::filter::{Conjunction, Leaf, Node, Predicate, Search, Test};
 use rowmill_model::path::Path;
+use rowmill_model::record::Slot;
 use rowmill_model::row::Source;
 use rowmill_model::sort::{Direction, Order};
 use rowmill_model::{CellStatus, Table};
@@ -102,6 +103,11 @@ impl Plan {
     pub(crate) fn holds(&self, snapshot: &Snapshot, row: usize, now: Timestamp) -> bool {
         snapshot.live().contains(row) && self.filter.iter().all(|step| step.holds(snapshot, row, now))
     }
+}
+
+/// The columns whose values a selection looks at.
+pub(crate) fn slots_of(selection: &Selection, table: &Table) -> Vec<Slot> {
+    Plan::compile(selection, table).names().iter().filter_map(ColumnKey::value_slot).collect()
 }
 
 fn leaf_step(leaf: &Leaf) -> FilterStep {

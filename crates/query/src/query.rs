@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
-use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject};
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject, Wanted};
 
 use crate::budget::Budget;
 use crate::cache_loader::{CacheLoader, blocking, is_current};
 use crate::order_cache::{CachedOrder, Slice, SliceOf, name_of};
 use crate::page::{Page, PageOf, Part, Start, cursor_behind, rank_before};
-use crate::plan::Plan;
+use crate::plan::{Plan, slots_of};
 use crate::project_cache::{CachedProject, ProjectCache};
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::selection::Selection;
@@ -63,7 +63,9 @@ impl Query {
     }
 
     /// The beginning of a page: at least one row, if there are any, and no more than a few MiB behind it.
-    pub async fn part(&self, project: &StoredProject, of: PageOf) -> Result<Part> {
+    pub async fn part(&self, project: &StoredProject, mut of: PageOf) -> Result<Part> {
+        // The cursor says what the last row was sorted by.
+        of.slots = of.slots.and(slots_of(&of.selection, &project.project.table));
         let (before, sorting) = (rank_before(&of.start), of.selection.sorting.clone());
         let Page { rows, rest, next, .. } = self.read_page(project, of, Extent::Part).await?;
         let next = match (rest, rows.last()) {
@@ -118,13 +120,14 @@ impl Query {
             Start::After(cursor) => PageStart::After(cursor.position),
         };
         let store = &self.loader.store;
-        let mut page = store.rows_within(project, start, of.limit, SLICE_BYTES).await?;
+        let wanted = Wanted { bytes_max: SLICE_BYTES, slots: of.slots.clone() };
+        let mut page = store.rows_within(project, start, of.limit, wanted.clone()).await?;
         let mut snapshot = None;
         if !page.rest.is_empty() && extent == Extent::Whole {
             snapshot = store.snapshot(project).await?;
             if let Some(snapshot) = &mut snapshot {
                 // Read again, so that all of it is of the snapshot's moment.
-                page = snapshot.rows_within(start, of.limit, SLICE_BYTES).await?;
+                page = snapshot.rows_within(start, of.limit, wanted).await?;
             }
         }
         let RowsPage { rows, rest, total, more, change_seq } = page;
@@ -132,7 +135,7 @@ impl Query {
         let count = rows.len() + rest.len();
         let next = more.then(|| cursor_behind(last, count, rank_before(&of.start), None)).flatten();
         let moment = Moment { change_seq, snapshot };
-        let rest = Rest::of(Arc::clone(store), project, rest, moment, until);
+        let rest = Rest::of(Arc::clone(store), project, (rest, of.slots.clone()), moment, until);
         Ok(Page { rows, rest, total: of.include_total.then_some(total), next })
     }
 
@@ -144,7 +147,7 @@ impl Query {
         until: Instant,
         extent: Extent,
     ) -> Result<Option<Page>> {
-        let PageOf { selection, start, limit, include_total, now } = of;
+        let PageOf { selection, start, limit, include_total, slots, now } = of;
         let part = SliceOf { start: start.clone(), limit: usize::try_from(*limit).unwrap_or(usize::MAX) };
         let (id, before) = (project.project.id, rank_before(start));
         let mut seq = project.change_seq;
@@ -156,7 +159,8 @@ impl Query {
             let Slice { seq: found_at, positions, total, more, sorted } = slice;
             let (last, count) = (positions.last().copied(), positions.len());
             let spans = Spans::of(positions.iter().map(|position| (*position, *position)));
-            let (read, snapshot) = rest::rows_at(&self.loader.store, id, positions, found_at, extent).await?;
+            let asked = (positions, slots.clone());
+            let (read, snapshot) = rest::rows_at(&self.loader.store, id, asked, found_at, extent).await?;
             // What changed between the two is looked for again, so that rows and total are of one moment. Where
             // others write these rows without pause it must do that one may have changed, and one that is gone is
             // left out.
@@ -168,7 +172,8 @@ impl Query {
                 let next = more.then(|| cursor_behind(last, count, before, sorted)).flatten();
                 let RowsAt { rows, rest, change_seq } = read;
                 let store = Arc::clone(&self.loader.store);
-                let rest = Rest::of(store, id, rest, Moment { change_seq, snapshot }, until);
+                let moment = Moment { change_seq, snapshot };
+                let rest = Rest::of(store, id, (rest, slots.clone()), moment, until);
                 return Ok(Some(Page { rows, rest, total: include_total.then_some(total), next }));
             }
             seq = seq.max(read.change_seq);

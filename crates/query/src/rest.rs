@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
-use rowmill_store::{Result, RowsAt, Snapshot, Store, StoreError, StoredRow};
+use rowmill_store::{Result, RowsAt, Snapshot, Store, StoreError, StoredRow, Wanted, WantedSlots};
 
 /// Rows are read until they have this many bytes: what one reader holds, beside the last row.
 pub const SLICE_BYTES: usize = 2 * 1024 * 1024;
@@ -36,6 +36,7 @@ pub struct Rest {
     project: ProjectId,
     /// Not read yet, in order.
     positions: Vec<u64>,
+    slots: WantedSlots,
     moment: Moment,
     /// The snapshot is kept for no longer than this.
     until: Instant,
@@ -46,11 +47,11 @@ impl Rest {
     pub(crate) fn of(
         store: Arc<dyn Store>,
         project: ProjectId,
-        positions: Vec<u64>,
+        (positions, slots): (Vec<u64>, WantedSlots),
         moment: Moment,
         until: Instant,
     ) -> Option<Self> {
-        (!positions.is_empty()).then_some(Self { store, project, positions, moment, until })
+        (!positions.is_empty()).then_some(Self { store, project, positions, slots, moment, until })
     }
 
     /// The next rows, at least one; `None` at the end.
@@ -63,9 +64,10 @@ impl Rest {
         }
         let asked = self.positions.clone();
         let count = asked.len();
+        let wanted = Wanted { bytes_max: SLICE_BYTES, slots: self.slots.clone() };
         let read = match &mut self.moment.snapshot {
-            Some(snapshot) => snapshot.rows_at_within(asked, SLICE_BYTES).await?,
-            None => self.store.rows_at_within(self.project, asked, SLICE_BYTES).await?,
+            Some(snapshot) => snapshot.rows_at_within(asked, wanted).await?,
+            None => self.store.rows_at_within(self.project, asked, wanted).await?,
         };
         let RowsAt { rows, rest, change_seq } = read;
         if change_seq != self.moment.change_seq {
@@ -94,12 +96,13 @@ impl Rest {
 pub(crate) async fn rows_at(
     store: &Arc<dyn Store>,
     project: ProjectId,
-    positions: Vec<u64>,
+    (positions, slots): (Vec<u64>, WantedSlots),
     found_at: u64,
     extent: Extent,
 ) -> Result<(RowsAt, Option<Box<dyn Snapshot>>)> {
     let count = positions.len();
-    let (read, snapshot) = read_at(store, project, positions, extent).await?;
+    let wanted = Wanted { bytes_max: SLICE_BYTES, slots };
+    let (read, snapshot) = read_at(store, project, positions, wanted, extent).await?;
     if read.change_seq == found_at && read.rows.len() + read.rest.len() != count {
         return Err(StoreError::Damaged("rows of a page are not where they were".to_owned()));
     }
@@ -110,14 +113,15 @@ async fn read_at(
     store: &Arc<dyn Store>,
     project: ProjectId,
     positions: Vec<u64>,
+    wanted: Wanted,
     extent: Extent,
 ) -> Result<(RowsAt, Option<Box<dyn Snapshot>>)> {
-    let read = store.rows_at_within(project, positions.clone(), SLICE_BYTES).await?;
+    let read = store.rows_at_within(project, positions.clone(), wanted.clone()).await?;
     if !read.rest.is_empty()
         && extent == Extent::Whole
         && let Some(mut snapshot) = store.snapshot(project).await?
     {
-        let read = snapshot.rows_at_within(positions, SLICE_BYTES).await?;
+        let read = snapshot.rows_at_within(positions, wanted).await?;
         return Ok((read, Some(snapshot)));
     }
     Ok((read, None))

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::record::Cells;
 use rowmill_model::{CellStates, ProjectId};
-use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
+use rowmill_store::{RowRef, ScanLook, Spans, Store, StoreError};
 
 /// What a row has in which nothing ever ran.
 pub(crate) static IDLE: CellStates = CellStates::IDLE;
@@ -22,7 +22,7 @@ const LOOK_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) async fn fold<T, E>(
     store: &dyn Store,
     project: ProjectId,
-    (spans, look): (Spans, ScanDetail),
+    (spans, look): (Spans, ScanLook),
     until: Instant,
     kept: T,
     mut fold: impl FnMut(&mut T, RowRef<'_>, Cells<'_>) -> Result<ControlFlow<()>, E> + Send + 'static,

@@ -13,12 +13,14 @@ use rowmill_model::record::Cells;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::{Key, Order, Sorting};
 use rowmill_store::{
-    Result, RowRef, RowsAt, ScanDetail, Snapshot, Spans, Store, StoreError, StoredProject, StoredRow,
+    Result, RowRef, RowsAt, ScanDetail, ScanLook, Snapshot, Spans, Store, StoreError, StoredProject,
+    StoredRow, WantedSlots,
 };
 
 use crate::cursor::{Cursor, SortedBy, sorting_digest};
 use crate::page::{Page, PageOf, Start, cursor_behind, rank_before};
 use crate::place::Place;
+use crate::plan::slots_of;
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::scan::{self, IDLE};
 use crate::selection::Selection;
@@ -50,7 +52,7 @@ impl Stream<'_> {
                 positions.push(row.position);
                 ControlFlow::Continue(())
             };
-            return Ok(self.select(selection, now, None, Vec::new(), push).await?.0);
+            return Ok(self.select(selection, now, (None, &WantedSlots::none()), Vec::new(), push).await?.0);
         }
         let order = Arc::new(Order::compile(&selection.sorting, &self.project.project.table));
         let mut positions = Vec::new();
@@ -75,7 +77,7 @@ impl Stream<'_> {
         let limit = usize::try_from(of.limit).unwrap_or(usize::MAX);
         // Without a total nothing before the cursor need be read, and nothing behind the page.
         let scan_after = if of.include_total { None } else { behind };
-        let (mut seen, include_total) = (0_u64, of.include_total);
+        let (mut seen, include_total, slots) = (0_u64, of.include_total, of.slots.clone());
         let fold = move |found: &mut Filtered, row: RowRef<'_>, _: &RowView<'_>| {
             found.matched += 1;
             if behind.is_none_or(|position| row.position > position) {
@@ -89,7 +91,7 @@ impl Stream<'_> {
             if is_full && !include_total { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let (mut found, seq) =
-            self.select(&of.selection, of.now, scan_after, Filtered::default(), fold).await?;
+            self.select(&of.selection, of.now, (scan_after, &slots), Filtered::default(), fold).await?;
         let more = found.positions.len() > limit;
         found.positions.truncate(limit);
         found.rows.truncate(limit);
@@ -103,7 +105,8 @@ impl Stream<'_> {
         // What did not fit is read in a snapshot, and all the rest with it.
         let Filtered { positions, matched, .. } = found;
         let next = next_cursor(&of, positions.last().copied(), positions.len(), more, None);
-        let read = rest::rows_at(self.store, self.project.project.id, positions, seq, extent).await?;
+        let asked = (positions, of.slots.clone());
+        let read = rest::rows_at(self.store, self.project.project.id, asked, seq, extent).await?;
         Ok(self.finish(&of, next, read, matched))
     }
 
@@ -116,12 +119,13 @@ impl Stream<'_> {
     ) -> Page {
         let RowsAt { rows, rest, change_seq } = read;
         let moment = Moment { change_seq, snapshot };
-        let rest = Rest::of(Arc::clone(self.store), self.project.project.id, rest, moment, self.until);
+        let (id, rest) = (self.project.project.id, (rest, of.slots.clone()));
+        let rest = Rest::of(Arc::clone(self.store), id, rest, moment, self.until);
         Page { rows, rest, total: of.include_total.then_some(total), next }
     }
 
     async fn sorted_page(&self, of: PageOf, extent: Extent) -> Result<Page> {
-        let PageOf { selection, start, limit, include_total: _, now } = &of;
+        let PageOf { selection, start, limit, now, .. } = &of;
         let (limit, now) = (*limit, *now);
         let order = Arc::new(Order::compile(&selection.sorting, &self.project.project.table));
         let (mut skip, mut anchor) = match start {
@@ -149,7 +153,8 @@ impl Stream<'_> {
         found.truncate(limit);
         let positions: Vec<u64> = found.into_iter().map(|(_, position)| position).collect();
         let next = next_cursor(&of, positions.last().copied(), positions.len(), more, sorted);
-        let read = rest::rows_at(self.store, self.project.project.id, positions, seq, extent).await?;
+        let asked = (positions, of.slots.clone());
+        let read = rest::rows_at(self.store, self.project.project.id, asked, seq, extent).await?;
         Ok(self.finish(&of, next, read, total))
     }
 
@@ -186,16 +191,18 @@ impl Stream<'_> {
             }
             ControlFlow::Continue(())
         };
-        let ((pick, total), seq) = self.select(selection, now, None, pick, fold).await?;
+        let ((pick, total), seq) =
+            self.select(selection, now, (None, &WantedSlots::none()), pick, fold).await?;
         Ok(Picked { rows: pick.into_rows(), total, seq })
     }
 
-    /// Scans the rows of a selection and folds them into `kept`; says with it which change was the last one seen.
+    /// Scans the rows of a selection and folds them into `kept`; says with it which change was the last one seen. Beside
+    /// the columns that the selection looks at, only those are read that `fold` is said to need.
     pub(crate) async fn select<T: Send + 'static>(
         &self,
         selection: &Selection,
         now: Timestamp,
-        after: Option<u64>,
+        (after, needed): (Option<u64>, &WantedSlots),
         kept: T,
         mut fold: impl FnMut(&mut T, RowRef<'_>, &RowView<'_>) -> ControlFlow<()> + Send + 'static,
     ) -> Result<(T, u64)> {
@@ -207,7 +214,8 @@ impl Stream<'_> {
             let wanted = predicate.holds(&view, now) && search.matches(&view);
             Ok::<_, StoreError>(if wanted { fold(kept, row, &view) } else { ControlFlow::Continue(()) })
         };
-        let rows = (Spans::after(after), ScanDetail::Whole);
+        let slots = needed.and(slots_of(selection, &self.project.project.table));
+        let rows = (Spans::after(after), ScanLook { detail: ScanDetail::Whole, slots });
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
 }

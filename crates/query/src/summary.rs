@@ -10,7 +10,7 @@ use rowmill_model::filter::Measure;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::Sorting;
 use rowmill_model::summary::{ColumnSummary, SummarySource, distinct_key};
-use rowmill_store::{Result, RowRef, StoredProject};
+use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
 use crate::chunked_list::ChunkedList;
 use crate::column::{ColumnKey, ValueColumn};
@@ -67,6 +67,7 @@ impl Query {
     /// The same for rows that do not fit into memory.
     async fn scan_summaries(&self, asked: Asked<'_>, sources: Vec<SummarySource>) -> Result<Summaries> {
         let Asked { project, selection, now, until } = asked;
+        let needed = WantedSlots::only(sources.iter().filter_map(|of| of.source.slot()));
         let columns: Vec<Scanned> = sources.iter().map(|_| Scanned::default()).collect();
         let fold = move |(rows, columns): &mut (u64, Vec<Scanned>), _: RowRef<'_>, view: &RowView<'_>| {
             *rows += 1;
@@ -78,7 +79,7 @@ impl Query {
             ControlFlow::Continue(())
         };
         let stream = self.stream(project, until);
-        let ((rows, columns), _) = stream.select(selection, now, None, (0, columns), fold).await?;
+        let ((rows, columns), _) = stream.select(selection, now, (None, &needed), (0, columns), fold).await?;
         Ok(Summaries { rows, columns: columns.into_iter().map(Scanned::finish).collect() })
     }
 }

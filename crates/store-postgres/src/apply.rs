@@ -7,27 +7,37 @@ use bytes::{BufMut as _, BytesMut};
 use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, Record};
-use rowmill_store::changes::{CellClaim, Places, RawRow, TrashEntry, WriteSet};
+use rowmill_store::Result;
+use rowmill_store::changes::{CellClaim, Places, TrashEntry, WriteSet};
+use rowmill_store::wide_values::RowWrite;
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
-use crate::claimed_rows::VersionedRow;
 use crate::convert::signed;
 use crate::copy::{self, Copied};
 use crate::project_state::State;
 use crate::row_version::RowVersion;
 use crate::transaction::{Param, Tx};
+use crate::wide_values::WideArrays;
 
 /// Writes over rows, and fails if one is not as it was known. They are there: whoever deletes a row takes its cells
 /// away from those who run them.
 const UPDATE_ROWS: &str = "UPDATE rowmill.rows r SET details = new.details, \
+     wide = new.wide, wide_bytes = new.wide_bytes, \
      vals = CASE WHEN r.xmin = new.version THEN new.vals ELSE rowmill.moved_on()::text::bytea END \
-     FROM unnest($2::int8[], $3::xid[], $4::bytea[], $5::bytea[]) new (position, version, vals, details) \
+     FROM unnest($2::int8[], $3::xid[], $4::bytea[], $5::bytea[], $6::bytea[], $7::int8[]) \
+     new (position, version, vals, details, wide, wide_bytes) \
      WHERE r.project = $1 AND r.position = new.position";
 
 /// Leaves everything with the transaction, the counters last. The bytes of values are counted on.
-pub(crate) fn writes(tx: &mut Tx, state: &State, value_bytes_change: i64, writes: WriteSet<RowVersion>) {
+pub(crate) fn writes(
+    tx: &mut Tx,
+    state: &State,
+    value_bytes_change: i64,
+    writes: WriteSet<RowVersion>,
+) -> Result<()> {
     let mut apply = Apply { tx, num: state.num };
+    apply.wide_values(&writes)?;
     apply.rows(writes.rows_inserted, writes.rows_updated, &writes.rows_deleted);
     apply.lookups(&writes.lookups);
     apply.live(&writes.live);
@@ -39,6 +49,7 @@ pub(crate) fn writes(tx: &mut Tx, state: &State, value_bytes_change: i64, writes
     apply.trash_marks(writes.trash_marks);
     apply.trash_entries(&writes.trash_made, &writes.trash_changed);
     apply.counters(state, value_bytes_change);
+    Ok(())
 }
 
 /// Rows as parallel lists.
@@ -47,15 +58,19 @@ struct RowArrays {
     ids: Vec<Uuid>,
     vals: Vec<Packed<Record>>,
     details: Vec<Packed<Details>>,
+    wide: Vec<Option<Vec<u8>>>,
+    wide_bytes: Vec<Option<i64>>,
 }
 
 impl RowArrays {
-    fn of(rows: Vec<RawRow>) -> Self {
+    fn of(rows: Vec<RowWrite>) -> Self {
         let positions = rows.iter().map(|row| signed(row.position)).collect();
         let ids = rows.iter().map(|row| row.id.uuid()).collect();
-        let packed = |row: RawRow| (Packed(row.values), Packed(row.details));
+        let wide = rows.iter().map(RowWrite::note).collect();
+        let wide_bytes = rows.iter().map(RowWrite::wide_bytes).collect();
+        let packed = |row: RowWrite| (Packed(row.near), Packed(row.details));
         let (vals, details) = rows.into_iter().map(packed).unzip();
-        Self { positions, ids, vals, details }
+        Self { positions, ids, vals, details, wide, wide_bytes }
     }
 }
 
@@ -81,7 +96,11 @@ impl AsBytes for Details {
 }
 
 impl<T: AsBytes> ToSql for Packed<T> {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> std::result::Result<IsNull, Box<dyn Error + Sync + Send>> {
         let Some(bytes) = self.0.as_bytes() else { return Ok(IsNull::Yes) };
         out.put_slice(bytes);
         Ok(IsNull::No)
@@ -104,7 +123,20 @@ impl Apply<'_> {
         self.tx.at_last(sql, all);
     }
 
-    fn rows(&mut self, inserted: Vec<RawRow>, updated: Vec<VersionedRow>, deleted: &[u64]) {
+    /// Writes what is stored apart from rows.
+    fn wide_values(&mut self, writes: &WriteSet<RowVersion>) -> Result<()> {
+        let mut arrays = WideArrays::default();
+        let updated = writes.rows_updated.iter().map(|(row, _)| row);
+        for row in writes.rows_inserted.iter().chain(updated).filter(|row| row.wide.is_some()) {
+            arrays.push(row)?;
+        }
+        for (sql, params) in arrays.statements() {
+            self.at_last(sql, params);
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, inserted: Vec<RowWrite>, updated: Vec<(RowWrite, RowVersion)>, deleted: &[u64]) {
         if inserted.len() >= copy::ROWS_MIN {
             let mut copied = Copied::of(self.num);
             for row in inserted {
@@ -112,26 +144,29 @@ impl Apply<'_> {
             }
             self.tx.copy_at_last(copy::ROWS, copied.finish());
         } else if !inserted.is_empty() {
-            let RowArrays { positions, ids, vals, details } = RowArrays::of(inserted);
+            let RowArrays { positions, ids, vals, details, wide, wide_bytes } = RowArrays::of(inserted);
+            let mut params: Vec<Param> = vec![Box::new(positions), Box::new(ids), Box::new(vals)];
+            params.extend([Box::new(details) as Param, Box::new(wide), Box::new(wide_bytes)]);
             self.at_last(
-                "INSERT INTO rowmill.rows (project, position, id, vals, details) \
-                 SELECT $1, * FROM unnest($2::int8[], $3::uuid[], $4::bytea[], $5::bytea[])",
-                vec![Box::new(positions), Box::new(ids), Box::new(vals), Box::new(details)],
+                "INSERT INTO rowmill.rows (project, position, id, vals, details, wide, wide_bytes) \
+                 SELECT $1, * FROM unnest($2::int8[], $3::uuid[], $4::bytea[], $5::bytea[], $6::bytea[], $7::int8[])",
+                params,
             );
         }
         if !updated.is_empty() {
-            let (rows, versions): (Vec<RawRow>, Vec<RowVersion>) = updated.into_iter().unzip();
-            let RowArrays { positions, ids: _, vals, details } = RowArrays::of(rows);
-            self.at_last(
-                UPDATE_ROWS,
-                vec![Box::new(positions), Box::new(versions), Box::new(vals), Box::new(details)],
-            );
+            let (rows, versions): (Vec<RowWrite>, Vec<RowVersion>) = updated.into_iter().unzip();
+            let RowArrays { positions, ids: _, vals, details, wide, wide_bytes } = RowArrays::of(rows);
+            let mut params: Vec<Param> = vec![Box::new(positions), Box::new(versions), Box::new(vals)];
+            params.extend([Box::new(details) as Param, Box::new(wide), Box::new(wide_bytes)]);
+            self.at_last(UPDATE_ROWS, params);
         }
         if !deleted.is_empty() {
-            self.at_last(
+            for sql in [
                 "DELETE FROM rowmill.rows WHERE project = $1 AND position = ANY($2)",
-                vec![Box::new(all_signed(deleted))],
-            );
+                "DELETE FROM rowmill.wide_values WHERE project = $1 AND position = ANY($2)",
+            ] {
+                self.at_last(sql, vec![Box::new(all_signed(deleted))]);
+            }
         }
     }
 

@@ -95,6 +95,7 @@ fn bytes_of((row, _): &VersionedRow) -> usize {
 mod tests {
     use rowmill_model::cell::Details;
     use rowmill_model::{Record, RowId};
+    use rowmill_store::wide_values::StoredApart;
     use uuid::Uuid;
 
     use super::*;
@@ -105,7 +106,8 @@ mod tests {
         let row = |position| {
             let (id, values) = (RowId::from_uuid(Uuid::from_u128(position)), Record::pack([(1, "\"a\"")]));
             let position = u64::try_from(position).unwrap();
-            (RawRow { id, position, values, details: Details::default() }, RowVersion::default())
+            let (details, apart) = (Details::default(), StoredApart::default());
+            (RawRow { id, position, values, details, apart }, RowVersion::default())
         };
         let taken = ClaimedRows::default();
         let positions =

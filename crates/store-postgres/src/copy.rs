@@ -1,7 +1,7 @@
 //! Rows on their way through COPY, in its binary format.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use rowmill_store::changes::RawRow;
+use rowmill_store::wide_values::RowWrite;
 
 use crate::convert::signed;
 
@@ -10,13 +10,13 @@ use crate::convert::signed;
 pub(crate) const ROWS_MIN: usize = 100;
 
 pub(crate) const ROWS: &str =
-    "COPY rowmill.rows (project, position, id, vals, details) FROM STDIN (FORMAT binary)";
+    "COPY rowmill.rows (project, position, id, vals, details, wide, wide_bytes) FROM STDIN (FORMAT binary)";
 
 /// What is sent at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// What a row takes beside its values and details: the count of fields, five lengths, two numbers and an id.
-const FIXED_BYTES: usize = 2 + 5 * 4 + 2 * 8 + 16;
+/// What an ordinary row takes beside its values and details: the count of fields, seven lengths, two numbers and an id.
+const FIXED_BYTES: usize = 2 + 7 * 4 + 2 * 8 + 16;
 
 /// New rows of one project, written out.
 pub(crate) struct Copied {
@@ -34,19 +34,24 @@ impl Copied {
         Self { project, full: Vec::new(), buffer }
     }
 
-    pub(crate) fn push(&mut self, row: &RawRow) {
-        let bytes = FIXED_BYTES + row.values.as_bytes().len() + row.details.as_bytes().map_or(0, <[u8]>::len);
+    pub(crate) fn push(&mut self, row: &RowWrite) {
+        let note = row.note();
+        let of_note = note.as_ref().map_or(0, |note| note.len() + 8);
+        let of_details = row.details.as_bytes().map_or(0, <[u8]>::len);
+        let bytes = FIXED_BYTES + row.near.as_bytes().len() + of_details + of_note;
         // A buffer that has to grow doubles, and half of it stays empty until the rows are sent.
         if self.buffer.len() + bytes > CHUNK_BYTES {
             let next = BytesMut::with_capacity(CHUNK_BYTES.max(bytes));
             self.full.push(std::mem::replace(&mut self.buffer, next).freeze());
         }
-        self.buffer.put_i16(5);
+        self.buffer.put_i16(7);
         self.field(Some(&self.project.to_be_bytes()));
         self.field(Some(&signed(row.position).to_be_bytes()));
         self.field(Some(row.id.uuid().as_bytes()));
-        self.field(Some(row.values.as_bytes()));
+        self.field(Some(row.near.as_bytes()));
         self.field(row.details.as_bytes());
+        self.field(note.as_deref());
+        self.field(row.wide_bytes().map(i64::to_be_bytes).as_ref().map(<[u8; 8]>::as_slice));
     }
 
     fn field(&mut self, bytes: Option<&[u8]>) {

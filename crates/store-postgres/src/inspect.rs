@@ -6,6 +6,7 @@ use rowmill_store::carry::{Items, Key, PageLimit, Section};
 use rowmill_store::changes::{CellClaim, Places};
 use rowmill_store::inspect::{
     IndexEntry, IndexSizes, Inspect, InspectedCounters, InspectedProject, InspectedRow, InspectedSummary,
+    InspectedWide, orphaned,
 };
 use rowmill_store::{Result, StoreError, cut_file, stray_file};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -16,8 +17,8 @@ use uuid::Uuid;
 use crate::carry::{IS_TARGET, read};
 use crate::connect::Server;
 use crate::convert::{narrow, signed, unsigned};
-use crate::schema;
 use crate::server_error::backend;
+use crate::{schema, wide_values};
 
 /// The application name of a check, which tells it apart from nodes.
 const NAME: &str = "rowmill-check";
@@ -125,6 +126,15 @@ impl Inspect for Inspector {
                 strays.push(format!("there are {what} of project number {num}, which does not exist"));
             }
         }
+        let sql = "SELECT count(*) FROM rowmill.wide_values w WHERE NOT EXISTS \
+                   (SELECT 1 FROM rowmill.rows r WHERE r.project = w.project AND r.position = w.position) \
+                   AND NOT EXISTS \
+                   (SELECT 1 FROM rowmill.rows r WHERE r.project = -w.project AND r.position = w.position)";
+        for orphans in
+            self.ask(sql, &[]).await?.iter().map(|row| row.get::<_, i64>(0)).filter(|count| *count > 0)
+        {
+            strays.push(orphaned(unsigned(orphans)));
+        }
         let sql = "SELECT DISTINCT import FROM rowmill.import_parts p \
                    WHERE NOT EXISTS (SELECT 1 FROM rowmill.imports i WHERE i.id = p.import) LIMIT 100";
         let id = |row: &Row| ImportId::from_uuid(row.get(0));
@@ -153,22 +163,31 @@ impl Inspect for Inspector {
     }
 
     async fn rows(&self, id: ProjectId, first: u64, page_limit: PageLimit) -> Result<Vec<InspectedRow>> {
-        let sql = "SELECT position, id, vals, details FROM (SELECT *, \
-                   sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before \
-                   FROM (SELECT position, id, vals, details, \
-                   octet_length(vals) + coalesce(octet_length(details), 0) AS bytes FROM rowmill.rows \
+        let sql = "SELECT position, id, vals, details, wide, wide_bytes, \
+                   rowmill.wide_of(project, position, ''::bytea, NULL) FROM (SELECT *, \
+                   (sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes)::int8 AS before \
+                   FROM (SELECT project, position, id, vals, details, wide, wide_bytes, \
+                   octet_length(vals) + coalesce(octet_length(details), 0) \
+                   + coalesce(wide_bytes, 0) AS bytes FROM rowmill.rows \
                    WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
                    WHERE before < $4 ORDER BY position";
         let (items, bytes) =
             (i64::from(page_limit.items), i64::try_from(page_limit.bytes).unwrap_or(i64::MAX));
         let found = self.ask(sql, &[&self.number_of(id).await?, &signed(first), &items, &bytes]).await?;
-        let row = |row: &Row| InspectedRow {
-            position: unsigned(row.get(0)),
-            id: Some(RowId::from_uuid(row.get(1))),
-            values: row.get::<_, Option<&[u8]>>(2).map(Into::into),
-            details: row.get::<_, Option<&[u8]>>(3).map(Into::into),
+        let row = |row: &Row| {
+            let stored = wide_values::slotted(row.get::<_, Vec<&[u8]>>(6).get(1..).unwrap_or_default())?;
+            let wide = InspectedWide {
+                note: row.get::<_, Option<&[u8]>>(4).map(Into::into),
+                bytes: row.get(5),
+                stored: stored.into_iter().map(|(slot, value)| (slot, value.to_vec())).collect(),
+            };
+            let mut values = row.get::<_, Option<&[u8]>>(2).map(Into::into);
+            let damage = wide.join_to(&mut values).err();
+            let details = row.get::<_, Option<&[u8]>>(3).map(Into::into);
+            let (position, id) = (unsigned(row.get(0)), Some(RowId::from_uuid(row.get(1))));
+            Ok(InspectedRow { position, id, values, details, damage })
         };
-        Ok(found.iter().map(row).collect())
+        found.iter().map(row).collect()
     }
 
     async fn blocks(&self, id: ProjectId, first: u64, count_max: u32) -> Result<Vec<(u64, Vec<u8>)>> {
@@ -232,6 +251,7 @@ impl Inspect for Inspector {
 /// The tables that have something of projects, and what people call it.
 const OF_PROJECTS: &[(&str, &str)] = &[
     ("rows", "rows"),
+    ("wide_values", "wide values"),
     ("blocks", "cell states"),
     ("counters", "counters"),
     ("live", "live counts"),

@@ -69,6 +69,7 @@ mod trashed_projects;
 mod value_bytes;
 mod webhook_store;
 mod webhooks;
+mod wide_values;
 mod work;
 
 pub use crate::carry::Carrier;

@@ -5,12 +5,13 @@
 use std::collections::BTreeSet;
 
 use rowmill_model::plan::block_of;
-use rowmill_model::record::{Cells, Slot};
-use rowmill_store::{Result, lookup};
+use rowmill_model::record::Slot;
+use rowmill_store::{Result, WantedSlots, lookup};
 
 use crate::convert::unsigned;
 use crate::row_changes::OpenProject;
 use crate::transaction::Tx;
+use crate::wide_values::{joined, listed};
 
 /// Rows indexed in one go.
 const INDEX_ROWS: i64 = 5_000;
@@ -25,15 +26,18 @@ pub(crate) async fn ensure(tx: &mut Tx, open: &mut OpenProject, slot: Slot) -> R
     }
     let num = open.num();
     let mut after = -1_i64;
+    let wanted = WantedSlots::only([lookup::column_of(slot)]);
     loop {
-        let sql = "SELECT position, vals FROM rowmill.rows WHERE project = $1 AND position > $2 \
-                   ORDER BY position LIMIT $3";
-        let rows = tx.query(sql, &[&num, &after, &INDEX_ROWS]).await?;
+        let sql = "SELECT position, vals, \
+                   CASE WHEN wide IS NOT NULL THEN rowmill.wide_of(project, position, wide, $4) END \
+                   FROM rowmill.rows WHERE project = $1 AND position > $2 ORDER BY position LIMIT $3";
+        let rows = tx.query(sql, &[&num, &after, &INDEX_ROWS, &listed(&wanted)]).await?;
         let Some(last) = rows.last() else { break };
         after = last.get(0);
         let (mut hashes, mut positions) = (Vec::new(), Vec::new());
         for row in &rows {
-            if let Some(hash) = lookup::hash_of(slot, &Cells::unpack(row.get(1))?) {
+            let values = joined(row.get(1), row.get(2), &wanted)?;
+            if let Some(hash) = lookup::hash_of(slot, &values.cells()?) {
                 hashes.push(hash);
                 positions.push(row.get::<_, i64>(0));
             }

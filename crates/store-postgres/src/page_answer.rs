@@ -1,7 +1,7 @@
 //! Asking for a page of rows, and decoding the answer.
 
 use rowmill_store::changes::RawRow;
-use rowmill_store::{Result, StoreError, StoredRow};
+use rowmill_store::{Result, StoreError, StoredRow, WantedSlots};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::convert::{unexpected_answer, unsigned};
 use crate::database::Database;
 use crate::offset_cache::TableShape;
 use crate::server_error::lost;
-use crate::stored_rows::{Blocks, raw_row};
+use crate::stored_rows::{Blocks, raw_row_of};
 use crate::transaction::Tx;
 
 /// An answer of up to this many bytes is decoded on the thread that asked.
@@ -66,15 +66,17 @@ impl PageAnswer {
         source: &mut Source<'_>,
         sql: &'static str,
         params: &[&(dyn ToSql + Sync)],
+        wanted: &WantedSlots,
     ) -> Result<Self> {
         let found = source.ask(sql, params).await?;
         if found.iter().map(Row::raw_size_bytes).sum::<usize>() <= SHORT_ANSWER_BYTES {
-            return Self::decode(&found);
+            return Self::decode(&found, wanted);
         }
-        rowmill_fairness::compute(move || Self::decode(&found)).await.map_err(lost)?
+        let wanted = wanted.clone();
+        rowmill_fairness::compute(move || Self::decode(&found, &wanted)).await.map_err(lost)?
     }
 
-    fn decode(found: &[Row]) -> Result<Self> {
+    fn decode(found: &[Row], wanted: &WantedSlots) -> Result<Self> {
         let mut head = None;
         let mut rest = Vec::new();
         let mut rows = Vec::with_capacity(found.len());
@@ -91,7 +93,7 @@ impl PageAnswer {
         }
         let (shape, change_seq) = head.ok_or(StoreError::UnknownProject)?;
         let complete = |row: &Row| {
-            let RawRow { id, position, values, details } = raw_row(row)?;
+            let RawRow { id, position, values, details, apart: _ } = raw_row_of(row, wanted)?;
             let states = blocks.states(position, &details).unwrap_or_default();
             Ok(StoredRow { id, position, values, states })
         };

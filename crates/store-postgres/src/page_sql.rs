@@ -1,9 +1,9 @@
 //! The statements that read pages. Each finds a project, some of its rows and the blocks of these rows, all at one
 //! moment, so that a page needs no transaction.
 //!
-//! Every statement returns four columns. A record without a position is the project's head: row count, next position
+//! Every statement returns five columns. A record without a position is the project's head: row count, next position
 //! and change sequence. A record without an id is a block: its number and its marks. All others are rows: position,
-//! id, values and details.
+//! id, values, details and what is stored apart of them (`rowmill.wide_of`).
 
 use std::sync::LazyLock;
 
@@ -19,6 +19,8 @@ struct PageSql<'a> {
     order: &'static str,
     /// The parameter that limits the bytes.
     bytes_max: &'static str,
+    /// The parameter that says which wide values are read.
+    slots: &'static str,
 }
 
 /// The blocks of the rows that the common table expression `r` finds.
@@ -27,13 +29,14 @@ const BLOCKS_OF_R: &str = "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 F
 /// Rows from a position on. The end of the range tells the planner that few rows are wanted, without statistics.
 pub(crate) static FROM_POSITION: LazyLock<String> = LazyLock::new(|| {
     PageSql {
-        ctes: ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+        ctes: ", r AS MATERIALIZED (SELECT project, position, id, vals, details, wide, wide_bytes FROM rowmill.rows \
                WHERE project = (SELECT project FROM c) AND position >= $2 AND position < $2 + $4 \
                ORDER BY position LIMIT $3)",
         rows: "r",
         blocks: BLOCKS_OF_R,
         order: "r.position",
         bytes_max: "$5",
+        slots: "$6",
     }
     .by_id()
 });
@@ -47,6 +50,7 @@ pub(crate) static FROM_OFFSET_DENSE: LazyLock<String> = LazyLock::new(|| {
         blocks: "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8",
         order: "r.position",
         bytes_max: "$4",
+        slots: "$5",
     }
     .by_id()
 });
@@ -55,12 +59,19 @@ pub(crate) static FROM_OFFSET_DENSE: LazyLock<String> = LazyLock::new(|| {
 /// of 2^20 positions, then of 2^14 in that one, then of 2^8.
 pub(crate) static FROM_OFFSET: LazyLock<String> = LazyLock::new(|| {
     let runs = [live_run(2), live_run(1), live_run(0)].concat();
-    let rows = ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+    let rows = ", r AS MATERIALIZED (SELECT project, position, id, vals, details, wide, wide_bytes FROM rowmill.rows \
                 WHERE project = (SELECT project FROM c) AND position >= (SELECT segment << 8 FROM l0) \
                 AND position < (SELECT (segment << 8) + $4 FROM l0) \
                 ORDER BY position OFFSET (SELECT rest FROM l0) LIMIT $3)";
-    PageSql { ctes: &(runs + rows), rows: "r", blocks: BLOCKS_OF_R, order: "r.position", bytes_max: "$5" }
-        .by_id()
+    PageSql {
+        ctes: &(runs + rows),
+        rows: "r",
+        blocks: BLOCKS_OF_R,
+        order: "r.position",
+        bytes_max: "$5",
+        slots: "$6",
+    }
+    .by_id()
 });
 
 /// A common table expression that finds the run of positions with the n-th row, by adding up how many rows are live
@@ -94,6 +105,7 @@ pub(crate) static FROM_OFFSET_BY_NUM: LazyLock<String> = LazyLock::new(|| {
         blocks: "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8",
         order: "r.position",
         bytes_max: "$4",
+        slots: "$5",
     }
     .by_num()
 });
@@ -102,36 +114,39 @@ pub(crate) static FROM_OFFSET_BY_NUM: LazyLock<String> = LazyLock::new(|| {
 pub(crate) static BETWEEN_BY_NUM: LazyLock<String> = LazyLock::new(|| {
     PageSql {
         ctes: "",
-        rows: "(SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position >= $2 AND position < $3 \
+        rows: "(SELECT project, position, id, vals, details, wide, wide_bytes FROM rowmill.rows WHERE project = $1 AND position >= $2 AND position < $3 \
                ORDER BY position OFFSET $4 LIMIT $5) r",
         blocks: "b.block BETWEEN $2 >> 8 AND ($3 - 1) >> 8",
         order: "r.position",
         bytes_max: "$6",
+        slots: "$7",
     }
     .by_num()
 });
 
 pub(crate) static AT_POSITIONS: LazyLock<String> = LazyLock::new(|| {
     PageSql {
-        ctes: ", r AS MATERIALIZED (SELECT r.position, r.id, r.vals, r.details, w.place \
+        ctes: ", r AS MATERIALIZED (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, r.wide_bytes, w.place \
                FROM unnest($2::int8[]) WITH ORDINALITY w (position, place) \
                JOIN rowmill.rows r ON r.project = (SELECT project FROM c) AND r.position = w.position)",
         rows: "r",
         blocks: BLOCKS_OF_R,
         order: "r.place",
         bytes_max: "$3",
+        slots: "$4",
     }
     .by_id()
 });
 
 pub(crate) static WITH_ID: LazyLock<String> = LazyLock::new(|| {
     PageSql {
-        ctes: ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+        ctes: ", r AS MATERIALIZED (SELECT project, position, id, vals, details, wide, wide_bytes FROM rowmill.rows \
                WHERE project = (SELECT project FROM c) AND id = $2)",
         rows: "r",
         blocks: BLOCKS_OF_R,
         order: "r.position",
         bytes_max: "$3",
+        slots: "$4",
     }
     .by_id()
 });
@@ -145,9 +160,9 @@ impl PageSql<'_> {
             "WITH c AS MATERIALIZED (SELECT project, row_count, next_position, change_seq \
              FROM rowmill.counters WHERE id = $1) {ctes} \
              SELECT NULL::int8, NULL::uuid, int8send(c.row_count) || int8send(c.next_position) \
-             || int8send(c.change_seq), NULL::bytea FROM c \
+             || int8send(c.change_seq), NULL::bytea, NULL::bytea[] FROM c \
              UNION ALL {rows} \
-             UNION ALL SELECT b.block, NULL, b.marks, NULL FROM rowmill.blocks b \
+             UNION ALL SELECT b.block, NULL, b.marks, NULL, NULL FROM rowmill.blocks b \
              WHERE b.project = (SELECT project FROM c) AND {blocks}"
         )
     }
@@ -158,20 +173,26 @@ impl PageSql<'_> {
         let rows = self.select_rows();
         format!(
             "SELECT NULL::int8, NULL::uuid, int8send(c.row_count) || int8send(c.next_position) \
-             || int8send(c.change_seq), NULL::bytea FROM rowmill.counters c WHERE c.project = $1 \
+             || int8send(c.change_seq), NULL::bytea, NULL::bytea[] FROM rowmill.counters c WHERE c.project = $1 \
              UNION ALL {rows} \
-             UNION ALL SELECT b.block, NULL, b.marks, NULL FROM rowmill.blocks b WHERE b.project = $1 AND {blocks}"
+             UNION ALL SELECT b.block, NULL, b.marks, NULL, NULL FROM rowmill.blocks b WHERE b.project = $1 AND {blocks}"
         )
     }
 
     /// The rows, without the values of those beyond the bytes that are allowed. The server knows the length of a
     /// value without reading it.
     fn select_rows(&self) -> String {
-        let Self { rows, order, bytes_max, .. } = self;
+        let Self { rows, order, bytes_max, slots, .. } = self;
         format!(
             "SELECT s.position, s.id, CASE WHEN s.ahead < {bytes_max} THEN s.vals END, \
-             CASE WHEN s.ahead < {bytes_max} THEN s.details END FROM (SELECT r.position, r.id, r.vals, r.details, \
-             sum(octet_length(r.vals)) OVER (ORDER BY {order}) - octet_length(r.vals) AS ahead FROM {rows}) s"
+             CASE WHEN s.ahead < {bytes_max} THEN s.details END, \
+             CASE WHEN s.wide IS NOT NULL AND s.ahead < {bytes_max} \
+             THEN rowmill.wide_of(s.project, s.position, s.wide, {slots}) END \
+             FROM (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, \
+             (sum(r.bytes) OVER (ORDER BY r.number) - r.bytes)::int8 AS ahead \
+             FROM (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, {order} AS number, \
+             octet_length(r.vals) + CASE WHEN r.wide_bytes IS NULL THEN 0 \
+             ELSE rowmill.wide_bytes_of(r.project, r.position, r.wide_bytes, {slots}) END AS bytes FROM {rows}) r) s"
         )
     }
 }

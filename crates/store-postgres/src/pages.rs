@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rowmill_model::{ProjectId, RowId};
-use rowmill_store::{PageStart, Result, RowsAt, RowsPage, StoredRow};
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, StoredRow, Wanted};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -18,6 +18,7 @@ use crate::page_sql::{
 };
 use crate::project_state;
 use crate::transaction::Tx;
+use crate::wide_values::WantedParams;
 
 /// Farther than any row, and small enough to be added to.
 const POSITION_MAX: i64 = i64::MAX >> 2;
@@ -26,21 +27,17 @@ const NEAR_MIN: i64 = 1_024;
 
 /// Which page is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct Asked<'w> {
     pub(crate) project: ProjectId,
     pub(crate) start: PageStart,
     pub(crate) limit: u32,
-    pub(crate) bytes_max: usize,
+    pub(crate) wanted: &'w WantedParams,
 }
 
-impl Asked {
+impl Asked<'_> {
     /// One row more than asked for tells whether any follow.
     fn count(self) -> i64 {
         i64::from(self.limit) + 1
-    }
-
-    fn bytes(self) -> i64 {
-        budget(self.bytes_max)
     }
 
     /// Whether a page that starts at an offset has all its rows, and the one that tells whether any follow.
@@ -90,15 +87,11 @@ impl Asked {
     }
 }
 
-fn budget(bytes_max: usize) -> i64 {
-    i64::try_from(bytes_max).unwrap_or(i64::MAX)
-}
-
 pub(crate) async fn page(
     database: &Database,
     documents: &Documents,
     offset_cache: &OffsetCache,
-    asked: Asked,
+    asked: Asked<'_>,
 ) -> Result<RowsPage> {
     let page_answer = match asked.start {
         PageStart::After(position) => {
@@ -120,7 +113,7 @@ pub(crate) async fn page(
 }
 
 /// Reads a page in a snapshot, about which nothing is cached.
-pub(crate) async fn page_in(tx: &mut Tx, asked: Asked) -> Result<RowsPage> {
+pub(crate) async fn page_in(tx: &mut Tx, asked: Asked<'_>) -> Result<RowsPage> {
     let mut source = Source::Snapshot(tx);
     let page_answer = match asked.start {
         PageStart::After(position) => {
@@ -129,9 +122,10 @@ pub(crate) async fn page_in(tx: &mut Tx, asked: Asked) -> Result<RowsPage> {
         }
         PageStart::Offset(offset) => {
             let from = signed(offset).min(POSITION_MAX);
-            let params: [&(dyn ToSql + Sync); 4] =
-                [&asked.project.uuid(), &from, &asked.count(), &asked.bytes()];
-            let page_answer = PageAnswer::ask(&mut source, &FROM_OFFSET_DENSE, &params).await?;
+            let WantedParams { bytes_max, slots, wanted } = asked.wanted;
+            let params: [&(dyn ToSql + Sync); 5] =
+                [&asked.project.uuid(), &from, &asked.count(), bytes_max, slots];
+            let page_answer = PageAnswer::ask(&mut source, &FROM_OFFSET_DENSE, &params, wanted).await?;
             if page_answer.is_dense() {
                 page_answer
             } else {
@@ -148,18 +142,19 @@ async fn page_from(
     database: &Database,
     num: Option<i64>,
     offset_cache: &OffsetCache,
-    asked: Asked,
+    asked: Asked<'_>,
     offset: u64,
 ) -> Result<PageAnswer> {
-    let (project, count, bytes) = (asked.project, asked.count(), asked.bytes());
+    let (project, count) = (asked.project, asked.count());
+    let WantedParams { bytes_max, slots, wanted } = asked.wanted;
     let source = &mut Source::Pool(database);
     if let Some(num) = num
         && let Some(map) = offset_cache.get(project)
         && let Some(RowRange { first, past, passed }) = map.find(offset, unsigned(count))
     {
         let (first, past, passed) = (signed(first), signed(past), signed(passed));
-        let page_answer =
-            PageAnswer::ask(source, &BETWEEN_BY_NUM, &[&num, &first, &past, &passed, &count, &bytes]).await?;
+        let params: [&(dyn ToSql + Sync); 7] = [&num, &first, &past, &passed, &count, bytes_max, slots];
+        let page_answer = PageAnswer::ask(source, &BETWEEN_BY_NUM, &params, wanted).await?;
         if page_answer.shape == map.shape && asked.is_whole(&page_answer) {
             return Ok(page_answer);
         }
@@ -167,11 +162,12 @@ async fn page_from(
     }
     let from = signed(offset).min(POSITION_MAX);
     if !offset_cache.has_holes(project) {
-        let page_answer = match num {
-            Some(num) => PageAnswer::ask(source, &FROM_OFFSET_BY_NUM, &[&num, &from, &count, &bytes]).await?,
-            None => {
-                PageAnswer::ask(source, &FROM_OFFSET_DENSE, &[&project.uuid(), &from, &count, &bytes]).await?
-            }
+        let page_answer = if let Some(num) = num {
+            let params: [&(dyn ToSql + Sync); 5] = [&num, &from, &count, bytes_max, slots];
+            PageAnswer::ask(source, &FROM_OFFSET_BY_NUM, &params, wanted).await?
+        } else {
+            let params: [&(dyn ToSql + Sync); 5] = [&project.uuid(), &from, &count, bytes_max, slots];
+            PageAnswer::ask(source, &FROM_OFFSET_DENSE, &params, wanted).await?
         };
         if page_answer.is_dense() {
             return Ok(page_answer);
@@ -190,30 +186,34 @@ async fn page_from(
 async fn sparse_page(
     source: &mut Source<'_>,
     sql: &'static str,
-    asked: Asked,
+    asked: Asked<'_>,
     from: i64,
 ) -> Result<PageAnswer> {
-    let (id, count, bytes) = (asked.project.uuid(), asked.count(), asked.bytes());
+    let (id, count) = (asked.project.uuid(), asked.count());
+    let WantedParams { bytes_max, slots, wanted } = asked.wanted;
     let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
-    let page_answer = PageAnswer::ask(source, sql, &[&id, &from, &count, &near, &bytes]).await?;
+    let params: [&(dyn ToSql + Sync); 6] = [&id, &from, &count, &near, bytes_max, slots];
+    let page_answer = PageAnswer::ask(source, sql, &params, wanted).await?;
     let is_full = i64::try_from(page_answer.count()).is_ok_and(|len| len == count);
     // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
     if is_full || signed(page_answer.shape.next_position) <= from + near - 256 {
         return Ok(page_answer);
     }
-    PageAnswer::ask(source, sql, &[&id, &from, &count, &POSITION_MAX, &bytes]).await
+    let params: [&(dyn ToSql + Sync); 6] = [&id, &from, &count, &POSITION_MAX, bytes_max, slots];
+    PageAnswer::ask(source, sql, &params, wanted).await
 }
 
 pub(crate) async fn at(
     mut source: Source<'_>,
     project: ProjectId,
     positions: &[u64],
-    bytes_max: usize,
+    wanted: Wanted,
 ) -> Result<RowsAt> {
-    let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
-    let params: [&(dyn ToSql + Sync); 3] = [&project.uuid(), &wanted, &budget(bytes_max)];
+    let asked: Vec<i64> = positions.iter().copied().map(signed).collect();
+    let WantedParams { bytes_max, slots, wanted } = wanted.into();
+    let params: [&(dyn ToSql + Sync); 4] = [&project.uuid(), &asked, &bytes_max, &slots];
     let PageAnswer { shape: _, change_seq, rows, rest } =
-        PageAnswer::ask(&mut source, &AT_POSITIONS, &params).await?;
+        PageAnswer::ask(&mut source, &AT_POSITIONS, &params, &wanted).await?;
     let is_left = |position: &&u64| rest.binary_search(position).is_ok();
     let rest = positions.iter().filter(is_left).copied().collect();
     let mut found: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();
@@ -222,8 +222,9 @@ pub(crate) async fn at(
 }
 
 pub(crate) async fn one(database: &Database, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-    let params: [&(dyn ToSql + Sync); 3] = [&project.uuid(), &row.uuid(), &i64::MAX];
-    Ok(PageAnswer::ask(&mut Source::Pool(database), &WITH_ID, &params).await?.rows.pop())
+    let WantedParams { bytes_max, slots, wanted } = Wanted::ALL.into();
+    let params: [&(dyn ToSql + Sync); 4] = [&project.uuid(), &row.uuid(), &bytes_max, &slots];
+    Ok(PageAnswer::ask(&mut Source::Pool(database), &WITH_ID, &params, &wanted).await?.rows.pop())
 }
 
 pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {

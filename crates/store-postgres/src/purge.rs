@@ -6,12 +6,20 @@ use crate::transaction::Tx;
 
 /// Rows deleted in one go.
 const SWEEP_ROWS: i64 = 2_000;
+/// Likewise of values that are stored apart, which are large.
+const SWEEP_WIDE_VALUES: i64 = 200;
 
 /// Says whether something is left to sweep. Nodes sweep different graves.
 pub(crate) async fn sweep_some(tx: &mut Tx) -> Result<bool> {
     let sql = "SELECT project FROM rowmill.graves ORDER BY project LIMIT 1 FOR UPDATE SKIP LOCKED";
     let graves = tx.query(sql, &[]).await?;
     let Some(project) = graves.first().map(|row| row.get::<_, i64>(0)) else { return Ok(false) };
+    // First what is stored apart from the rows, so that nothing is left without one.
+    let sql = "DELETE FROM rowmill.wide_values WHERE (project, position, slot) IN \
+               (SELECT project, position, slot FROM rowmill.wide_values WHERE project = $1 LIMIT $2) RETURNING 1";
+    if !tx.query(sql, &[&project, &SWEEP_WIDE_VALUES]).await?.is_empty() {
+        return Ok(true);
+    }
     let swept = tx
         .queries(&[
             (

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rowmill_model::documents::write_tally;
 use rowmill_model::plan::{Plan, PlanChange, Tally, block_of, position_of};
 use rowmill_model::record::Slot;
-use rowmill_model::{Project, ProjectId, Record, RowId};
+use rowmill_model::{Project, ProjectId, RowId};
 use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
-use rowmill_store::{Change, Result, StoreError};
+use rowmill_store::{Change, Result, StoreError, WantedSlots};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -18,16 +18,20 @@ use crate::convert::{narrow, signed, unexpected_answer, unsigned};
 use crate::documents::{self, Documents};
 use crate::project_state::{self, Busy, State};
 use crate::row_version::RowVersion;
-use crate::stored_rows::raw_row;
+use crate::stored_rows::{raw_row, row_columns};
 use crate::transaction::Tx;
+use crate::wide_values::joined;
 use crate::{apply, ended_runs, ledger, webhooks};
 
 /// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
 /// rows of a project and comparing each with the runs.
-const ROWS_AT: &str = "SELECT r.position, r.id, r.vals, r.details, r.xmin \
-     FROM unnest($2::int8[], $3::int8[]) run (first, last) \
-     CROSS JOIN LATERAL (SELECT position, id, vals, details, xmin FROM rowmill.rows \
-     WHERE project = $1 AND position BETWEEN run.first AND run.last OFFSET 0) r";
+const ROWS_AT: &str = concat!(
+    "SELECT ",
+    row_columns!(),
+    ", r.xmin FROM unnest($2::int8[], $3::int8[]) run (first, last) \
+     CROSS JOIN LATERAL (SELECT project, position, id, vals, details, wide, xmin FROM rowmill.rows \
+     WHERE project = $1 AND position BETWEEN run.first AND run.last OFFSET 0) r"
+);
 const BLOCKS_AT: &str = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
 const CLAIMS_AT: &str = "SELECT token, worker, slot, block, places FROM rowmill.claims \
      WHERE project = $1 AND block = ANY($2)";
@@ -106,7 +110,7 @@ impl OpenProject {
     fn take(&mut self, answers: &[Vec<Row>], blocks: impl IntoIterator<Item = u64>) -> Result<()> {
         let [rows, marks, claims] = answers else { return Err(unexpected_answer()) };
         for row in rows {
-            self.changes.know(raw_row(row)?, row.get(4));
+            self.changes.know(raw_row(row)?, row.get(5));
         }
         self.take_blocks(marks, claims)?;
         blocks.into_iter().try_for_each(|block| self.changes.open_block(block, Vec::new()))
@@ -136,10 +140,13 @@ impl OpenProject {
     /// Loads rows by id.
     pub(crate) async fn load_ids(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let sql = "SELECT position, id, vals, details, xmin FROM rowmill.rows \
-                   WHERE project = $1 AND id = ANY($2)";
+        let sql = concat!(
+            "SELECT ",
+            row_columns!(),
+            ", r.xmin FROM rowmill.rows r WHERE r.project = $1 AND r.id = ANY($2)"
+        );
         for row in &tx.query(sql, &[&self.num(), &ids]).await? {
-            self.changes.know_by_id(raw_row(row)?, row.get(4));
+            self.changes.know_by_id(raw_row(row)?, row.get(5));
         }
         Ok(())
     }
@@ -148,16 +155,18 @@ impl OpenProject {
     pub(crate) async fn load_for_deletion(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
         let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
         let sql = if self.changes.deletes_by_value() {
-            "SELECT position, id, xmin, octet_length(vals), vals FROM rowmill.rows \
-             WHERE project = $1 AND id = ANY($2)"
+            "SELECT position, id, xmin, octet_length(vals) + coalesce(wide_bytes, 0), vals, \
+             CASE WHEN wide IS NOT NULL THEN rowmill.wide_of(project, position, wide, NULL) END \
+             FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
         } else {
-            "SELECT position, id, xmin, octet_length(vals), NULL::bytea FROM rowmill.rows \
-             WHERE project = $1 AND id = ANY($2)"
+            "SELECT position, id, xmin, octet_length(vals) + coalesce(wide_bytes, 0), NULL::bytea, NULL::bytea[] \
+             FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
         };
         for row in &tx.query(sql, &[&self.num(), &uuids]).await? {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
-            let value_bytes = usize::try_from(row.get::<_, i32>(3)).unwrap_or_default();
-            let values = row.get::<_, Option<&[u8]>>(4).map(Record::from_bytes);
+            let value_bytes = usize::try_from(row.get::<_, i64>(3)).unwrap_or_default();
+            let near = row.get::<_, Option<&[u8]>>(4);
+            let values = near.map(|near| joined(near, row.get(5), &WantedSlots::All)).transpose()?;
             self.changes.know_for_deletion((id, position), values.as_ref(), value_bytes, row.get(2))?;
         }
         let blocks: Vec<u64> = ids.iter().filter_map(|id| self.changes.position(*id)).map(block_of).collect();
@@ -228,7 +237,7 @@ impl OpenProject {
         runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;
         webhooks::add(tx, team, std::mem::take(&mut writes.deliveries));
         ledger::add(tx, team, project, &writes.ledger);
-        apply::writes(tx, &state, value_bytes_change, writes);
+        apply::writes(tx, &state, value_bytes_change, writes)?;
         Ok(change)
     }
 }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use futures_util::TryStreamExt as _;
-use rowmill_model::RowId;
 use rowmill_model::cell::Details;
-use rowmill_store::{Result, RowRef, RowVisitor, ScanDetail, Spans};
+use rowmill_model::{Record, RowId};
+use rowmill_store::{Result, RowRef, RowVisitor, ScanDetail, ScanLook, Spans};
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::Type;
@@ -16,6 +16,7 @@ use crate::live_counts;
 use crate::server_error::backend;
 use crate::stored_rows::Blocks;
 use crate::transaction::Tx;
+use crate::wide_values::{Wide, listed};
 
 /// Rows and bytes read in one go.
 const SCAN_ROWS: i64 = 1_000;
@@ -29,6 +30,26 @@ const COPY_BYTES: usize = 8 * 1024 * 1024;
 /// A scan of more runs than this is of rows that changed just now. To check each of them would take longer than reading.
 const RUNS_CHECKED_MAX: usize = 64;
 
+/// The rows of a project that meet a condition, in order. Values beyond some bytes are left out.
+macro_rules! rows_of {
+    ($condition:literal) => {
+        concat!(
+            "SELECT s.position, s.id, CASE WHEN s.ahead < $2 THEN s.vals END, \
+             CASE WHEN s.ahead < $2 THEN s.details END, \
+             CASE WHEN s.wide IS NOT NULL AND s.ahead < $2 \
+             THEN rowmill.wide_of(s.project, s.position, s.wide, $3) END \
+             FROM (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, \
+             (sum(r.bytes) OVER (ORDER BY r.position) - r.bytes)::int8 AS ahead \
+             FROM (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, \
+             octet_length(r.vals) + CASE WHEN r.wide_bytes IS NULL THEN 0 \
+             ELSE rowmill.wide_bytes_of(r.project, r.position, r.wide_bytes, $3) END AS bytes \
+             FROM rowmill.rows r WHERE r.project = $1 AND ",
+            $condition,
+            ") r) s ORDER BY s.position"
+        )
+    };
+}
+
 /// What is left of a scan.
 #[derive(Debug)]
 pub(crate) struct Scan {
@@ -37,14 +58,14 @@ pub(crate) struct Scan {
     asked: Vec<(i64, i64)>,
     /// How many rows were found in them.
     found: i64,
-    look: ScanDetail,
+    look: ScanLook,
     /// Rows to be copied out in one go, fewer of large ones.
     copy_rows: i64,
 }
 
 impl Scan {
     /// Of these runs, as far as there are positions.
-    pub(crate) fn of(spans: Spans, next_position: u64, look: ScanDetail) -> Self {
+    pub(crate) fn of(spans: Spans, next_position: u64, look: ScanLook) -> Self {
         let spans = spans.tidied();
         let runs = spans.iter().filter(|(first, _)| *first < next_position);
         let clipped = |(first, last): (u64, u64)| (signed(first), signed(last.min(next_position - 1)));
@@ -82,13 +103,10 @@ impl Scan {
 
     /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
     pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut RowVisitor) -> Result<()> {
-        let mut found = match (self.take_few(), self.look) {
+        let mut found = match (self.take_few(), self.look.detail) {
             (Some(positions), _) => {
-                let sql = "SELECT position, id, CASE WHEN ahead < $3 THEN vals END, \
-                           CASE WHEN ahead < $3 THEN details END FROM (SELECT position, id, vals, details, \
-                           sum(octet_length(vals)) OVER (ORDER BY position) - octet_length(vals) AS ahead \
-                           FROM rowmill.rows WHERE project = $1 AND position = ANY($2)) s ORDER BY position";
-                tx.query(sql, &[&num, &positions, &SCAN_BYTES]).await?
+                let sql = rows_of!("r.position = ANY($4)");
+                tx.query(sql, &[&num, &SCAN_BYTES, &listed(&self.look.slots), &positions]).await?
             }
             (None, ScanDetail::Values) => return self.copy_on(tx, num, visit).await,
             (None, ScanDetail::Whole) => self.read_on(tx, num).await?,
@@ -102,7 +120,7 @@ impl Scan {
                 _ => self.runs.push_front((position, position)),
             }
         }
-        let blocks = match self.look {
+        let blocks = match self.look.detail {
             ScanDetail::Values => Blocks::default(),
             ScanDetail::Whole => Blocks::load(tx, num, &found).await?,
         };
@@ -112,7 +130,7 @@ impl Scan {
     fn show(&mut self, found: &[Row], blocks: &Blocks, visit: &mut RowVisitor) -> Result<()> {
         for row in found {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
-            let states = match self.look {
+            let states = match self.look.detail {
                 ScanDetail::Values => None,
                 ScanDetail::Whole => {
                     let details: Option<&[u8]> = row.get(3);
@@ -120,7 +138,11 @@ impl Scan {
                     blocks.states(position, &details)
                 }
             };
-            let row = RowRef { id, position, values: row.get(2), states: states.as_ref() };
+            let near: &[u8] = row.get(2);
+            let wide = Wide::read(row.get(4))?;
+            let joined = wide.map(|wide| wide.join(near, &self.look.slots)).transpose()?;
+            let values = joined.as_ref().map_or(near, Record::as_bytes);
+            let row = RowRef { id, position, values, states: states.as_ref() };
             if !self.visit(row, visit) {
                 break;
             }
@@ -133,18 +155,24 @@ impl Scan {
         let Some((first, last)) = self.runs.pop_front() else { return Ok(()) };
         let end = last.min(first.saturating_add(self.copy_rows - 1));
         // COPY knows no parameters; these are numbers of our own.
+        let slots = listed(&self.look.slots)
+            .map_or_else(|| "NULL".to_owned(), |slots| format!("ARRAY{slots:?}::int8[]"));
         let query = format!(
-            "SELECT position, id, vals FROM rowmill.rows WHERE project = {num} \
-             AND position BETWEEN {first} AND {end} ORDER BY position"
+            "SELECT position, id, vals, \
+             CASE WHEN wide IS NOT NULL THEN rowmill.wide_of(project, position, wide, {slots}) END \
+             FROM rowmill.rows WHERE project = {num} AND position BETWEEN {first} AND {end} ORDER BY position"
         );
-        let rows =
-            BinaryCopyOutStream::new(tx.copy_out(&query).await?, &[Type::INT8, Type::UUID, Type::BYTEA]);
+        let types = [Type::INT8, Type::UUID, Type::BYTEA, Type::BYTEA_ARRAY];
+        let rows = BinaryCopyOutStream::new(tx.copy_out(&query).await?, &types);
         let mut rows = std::pin::pin!(rows);
         let mut bytes = 0_usize;
         while let Some(row) = tx.next(rows.try_next()).await? {
             let position: i64 = row.try_get(0).map_err(backend)?;
             let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
-            let values: &[u8] = row.try_get(2).map_err(backend)?;
+            let near: &[u8] = row.try_get(2).map_err(backend)?;
+            let wide = Wide::read(row.try_get(3).map_err(backend)?)?;
+            let joined = wide.map(|wide| wide.join(near, &self.look.slots)).transpose()?;
+            let values = joined.as_ref().map_or(near, Record::as_bytes);
             bytes = bytes.saturating_add(values.len());
             let row = RowRef { id, position: unsigned(position), values, states: None };
             if !self.visit(row, visit) {
@@ -182,10 +210,7 @@ impl Scan {
         if end < last {
             self.runs.push_front((end + 1, last));
         }
-        let sql = "SELECT position, id, CASE WHEN ahead < $4 THEN vals END, \
-                   CASE WHEN ahead < $4 THEN details END FROM (SELECT position, id, vals, details, \
-                   sum(octet_length(vals)) OVER (ORDER BY position) - octet_length(vals) AS ahead \
-                   FROM rowmill.rows WHERE project = $1 AND position BETWEEN $2 AND $3) s ORDER BY position";
-        tx.query(sql, &[&num, &first, &end, &SCAN_BYTES]).await
+        let sql = rows_of!("r.position BETWEEN $4 AND $5");
+        tx.query(sql, &[&num, &SCAN_BYTES, &listed(&self.look.slots), &first, &end]).await
     }
 }

@@ -22,6 +22,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("kept answers", include_str!("migrations/0014_kept_answers.sql")),
     ("cached tokens", include_str!("migrations/0015_cached_tokens.sql")),
     ("batches", include_str!("migrations/0016_batches.sql")),
+    ("wide values", include_str!("migrations/0017_wide_values.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

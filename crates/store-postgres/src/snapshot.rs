@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rowmill_fairness::Permit;
 use rowmill_model::ProjectId;
-use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Snapshot, StoreError};
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Snapshot, StoreError, Wanted};
 
 use crate::page_answer::Source;
 use crate::pages::{self, Asked};
@@ -29,14 +29,14 @@ impl std::fmt::Debug for HeldSnapshot {
 
 #[async_trait]
 impl Snapshot for HeldSnapshot {
-    async fn rows_within(&mut self, start: PageStart, limit: u32, bytes_max: usize) -> Result<RowsPage> {
+    async fn rows_within(&mut self, start: PageStart, limit: u32, wanted: Wanted) -> Result<RowsPage> {
         let tx = self.tx.as_mut().ok_or(StoreError::Closed)?;
-        pages::page_in(tx, Asked { project: self.project, start, limit, bytes_max }).await
+        pages::page_in(tx, Asked { project: self.project, start, limit, wanted: &wanted.into() }).await
     }
 
-    async fn rows_at_within(&mut self, positions: Vec<u64>, bytes_max: usize) -> Result<RowsAt> {
+    async fn rows_at_within(&mut self, positions: Vec<u64>, wanted: Wanted) -> Result<RowsAt> {
         let tx = self.tx.as_mut().ok_or(StoreError::Closed)?;
-        pages::at(Source::Snapshot(tx), self.project, &positions, bytes_max).await
+        pages::at(Source::Snapshot(tx), self.project, &positions, wanted).await
     }
 }
 

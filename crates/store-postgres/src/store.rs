@@ -11,9 +11,9 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse, Listener,
     NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor,
-    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
-    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
-    Triggered, WorkerId, WriteCells, WrittenCells,
+    RowsAt, RowsPage, SavedProject, ScanLook, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates,
+    Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered,
+    Wanted, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::task::JoinHandle;
 
@@ -309,21 +309,22 @@ impl Store for PostgresStore {
         project: ProjectId,
         start: PageStart,
         limit: u32,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsPage> {
         let Node { database, documents, offset_cache, .. } = &*self.node;
         let _turn = self.node.long_turn(u64::from(limit)).await;
-        pages::page(database, documents, offset_cache, Asked { project, start, limit, bytes_max }).await
+        let asked = Asked { project, start, limit, wanted: &wanted.into() };
+        pages::page(database, documents, offset_cache, asked).await
     }
 
     async fn rows_at_within(
         &self,
         project: ProjectId,
         positions: Vec<u64>,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsAt> {
         let _turn = self.node.long_turn(positions.len() as u64).await;
-        pages::at(Source::Pool(&self.node.database), project, &positions, bytes_max).await
+        pages::at(Source::Pool(&self.node.database), project, &positions, wanted).await
     }
 
     async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
@@ -341,7 +342,7 @@ impl Store for PostgresStore {
         &self,
         project: ProjectId,
         spans: Spans,
-        look: ScanDetail,
+        look: ScanLook,
         mut visit: RowVisitor,
     ) -> Result<u64> {
         let _turn = self.node.long_turn(spans.rows_max()).await;

@@ -5,20 +5,46 @@ use std::collections::{BTreeSet, HashMap};
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, Record, RowId};
-use rowmill_store::Result;
 use rowmill_store::changes::RawRow;
+use rowmill_store::wide_values::StoredApart;
+use rowmill_store::{Result, WantedSlots};
 use tokio_postgres::Row;
 
 use crate::convert::{signed, unsigned};
 use crate::transaction::Tx;
+use crate::wide_values::Wide;
 
-/// Reads position, id, vals and details.
+/// The columns of rows `r` that [`raw_row`] reads.
+macro_rules! row_columns {
+    () => {
+        "r.position, r.id, r.vals, r.details, \
+         CASE WHEN r.wide IS NOT NULL THEN rowmill.wide_of(r.project, r.position, r.wide, NULL) END"
+    };
+}
+pub(crate) use row_columns;
+
+/// Reads position, id, vals, details and what is stored apart.
 pub(crate) fn raw_row(row: &Row) -> Result<RawRow> {
+    raw_row_of(row, &WantedSlots::All)
+}
+
+/// The same of a row of which only this is wanted.
+pub(crate) fn raw_row_of(row: &Row, wanted: &WantedSlots) -> Result<RawRow> {
     let details: Option<&[u8]> = row.get(3);
+    let near: &[u8] = row.get(2);
+    let (values, apart) = match Wide::read(row.get(4))? {
+        None => (Record::from_bytes(near), StoredApart::default()),
+        Some(wide) => {
+            let values = wide.join(near, wanted)?;
+            let apart = StoredApart::new(wide.into_slots(), &values);
+            (values, apart)
+        }
+    };
     Ok(RawRow {
         id: RowId::from_uuid(row.get(1)),
         position: unsigned(row.get(0)),
-        values: Record::from_bytes(row.get::<_, &[u8]>(2)),
+        values,
+        apart,
         details: details.map(Details::from_bytes).transpose()?.unwrap_or_default(),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rowmill_model::plan::{Block, block_of, place_of, position_of};
-use rowmill_model::{Deletion, KeyId, ProjectId, Record, RowId};
+use rowmill_model::{Deletion, KeyId, ProjectId, RowId};
 use rowmill_store::changes::{Places, RawRow, TrashEntry};
 use rowmill_store::{Change, Restored, Result, SWEEP_ENTRIES, TrashPage, TrashPlace, TrashedRow};
 use tokio_postgres::Row;
@@ -13,7 +13,7 @@ use crate::convert::{signed, unexpected_answer, unsigned};
 use crate::documents::Documents;
 use crate::project_state;
 use crate::row_changes::OpenProject;
-use crate::stored_rows::raw_row;
+use crate::stored_rows::{raw_row, row_columns};
 use crate::transaction::Tx;
 
 const MARKS_AT: &str = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
@@ -91,7 +91,8 @@ pub(crate) async fn restore(
     let state = project_state::lock_one(tx, project).await?;
     let mut open = OpenProject::open(tx, documents, state).await?;
     let uuids: Vec<Uuid> = rows.iter().map(|row| row.uuid()).collect();
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND id = ANY($2)";
+    let sql =
+        concat!("SELECT ", row_columns!(), " FROM rowmill.rows r WHERE r.project = $1 AND r.id = ANY($2)");
     let found = tx.query(sql, &[&-open.num(), &uuids]).await?;
     let found = found.iter().map(raw_row).collect::<Result<Vec<RawRow>>>()?;
     let positions: Vec<u64> = found.iter().map(|row| row.position).collect();
@@ -226,7 +227,11 @@ pub(crate) async fn page(
     let mut bytes = 0_usize;
     for some in places.chunks(PAGE_ROWS) {
         let positions: Vec<i64> = some.iter().map(|(place, _)| signed(place.position)).collect();
-        let sql = "SELECT position, id, vals FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
+        let sql = concat!(
+            "SELECT ",
+            row_columns!(),
+            " FROM rowmill.rows r WHERE r.project = $1 AND r.position = ANY($2)"
+        );
         let found = tx.query(sql, &[&-state.num, &positions]).await?;
         let rows: HashMap<u64, &Row> = found.iter().map(|row| (unsigned(row.get(0)), row)).collect();
         for (place, deletion) in some {
@@ -235,9 +240,8 @@ pub(crate) async fn page(
                 return Ok(page);
             }
             let Some(row) = rows.get(&place.position) else { continue };
-            let values = Record::from_bytes(row.get::<_, &[u8]>(2));
+            let RawRow { id, values, .. } = raw_row(row)?;
             bytes = bytes.saturating_add(values.as_bytes().len());
-            let id = RowId::from_uuid(row.get(1));
             page.rows.push(TrashedRow { id, place: *place, values, deletion: *deletion });
         }
     }
@@ -299,6 +303,7 @@ pub(crate) async fn sweep_some(tx: &mut Tx, until_ms: i64) -> Result<bool> {
     write_marks(tx, -state.num, marks);
     for sql in [
         "DELETE FROM rowmill.rows WHERE project = -$1::int8 AND position = ANY($2)",
+        "DELETE FROM rowmill.wide_values WHERE project = $1 AND position = ANY($2)",
         "DELETE FROM rowmill.past_guests WHERE project = $1 AND position = ANY($2)",
     ] {
         tx.at_last(sql, vec![Box::new(state.num), Box::new(positions.clone())]);

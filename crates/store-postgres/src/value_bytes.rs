@@ -49,7 +49,7 @@ async fn count_before(tx: &mut Tx, project: ProjectId) -> Result<Option<i64>> {
     let found = tx.query(sql, &[&project.uuid()]).await?;
     let Some(row) = found.first() else { return Ok(None) };
     let (num, end, counted): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-    let sql = "SELECT coalesce(sum(octet_length(vals)), 0)::int8 FROM rowmill.rows \
+    let sql = "SELECT coalesce(sum(octet_length(vals) + coalesce(wide_bytes, 0)), 0)::int8 FROM rowmill.rows \
                WHERE project = $1 AND position >= $2 AND position < $3";
     let (mut all, mut first) = (0_i64, 0);
     while first < end {

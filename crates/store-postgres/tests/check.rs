@@ -26,6 +26,7 @@ async fn problems(address: &str) -> Vec<Problem> {
 const MATCHED: &str = "the_match_follows_every_write";
 const PROCESSED: &str = "a_run_goes_through_every_column";
 const LISTED: &str = "rows_keep_the_order_they_were_sent_in";
+const WIDE: &str = "many_rows_have_wide_values";
 
 /// A case, a change to what it leaves, and what is found.
 const FAULTS: &[(&str, &str, ProblemKind, &str)] = &[
@@ -68,6 +69,36 @@ const FAULTS: &[(&str, &str, ProblemKind, &str)] = &[
         "INSERT INTO rowmill.live (project, level, segment, count) VALUES (99, 0, 0, 1)",
         ProblemKind::Stray,
         "project number 99",
+    ),
+    (
+        WIDE,
+        "DELETE FROM rowmill.wide_values WHERE position = 2",
+        ProblemKind::Undecodable,
+        "are not those that it notes",
+    ),
+    (
+        WIDE,
+        "UPDATE rowmill.wide_values SET value = '\\xff' WHERE position = 2",
+        ProblemKind::Undecodable,
+        "wide values cannot be read",
+    ),
+    (
+        WIDE,
+        "UPDATE rowmill.rows SET wide_bytes = 5 WHERE position = 2",
+        ProblemKind::Undecodable,
+        "other bytes than it notes",
+    ),
+    (
+        WIDE,
+        "UPDATE rowmill.rows SET wide = NULL WHERE position = 2",
+        ProblemKind::Undecodable,
+        "does not note",
+    ),
+    (
+        WIDE,
+        "INSERT INTO rowmill.wide_values SELECT project, 5000, 1, '1' FROM rowmill.projects",
+        ProblemKind::Stray,
+        "1 wide values of rows that do not exist",
     ),
     (MATCHED, "DELETE FROM rowmill.lookups WHERE position = 0", ProblemKind::Index, "match index"),
     (

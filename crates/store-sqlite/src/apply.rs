@@ -3,6 +3,7 @@
 use rowmill_model::documents::write_tally;
 use rowmill_model::plan::Tally;
 use rowmill_store::changes::{CellClaim, TrashEntry, WriteSet};
+use rowmill_store::wide_values::RowWrite;
 use rowmill_store::{Result, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
@@ -10,6 +11,7 @@ use crate::blocks::block_key;
 use crate::convert::backend;
 use crate::lookup_build;
 use crate::positions::key;
+use crate::wide_values;
 
 pub(crate) fn writes(connection: &Connection, num: i64, writes: &WriteSet<()>) -> Result<()> {
     let apply = Apply { connection, num };
@@ -21,6 +23,23 @@ pub(crate) fn writes(connection: &Connection, num: i64, writes: &WriteSet<()>) -
     apply.claims(writes)?;
     apply.retries(writes)?;
     apply.trash(writes)
+}
+
+pub(crate) const INSERT_ROW: &str =
+    "INSERT INTO rows (key, id, vals, details, wide, wide_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+/// Writes a new row with [`INSERT_ROW`], and what of it is stored apart.
+pub(crate) fn insert_row(
+    connection: &Connection,
+    insert: &mut CachedStatement<'_>,
+    num: i64,
+    row: &RowWrite,
+) -> Result<()> {
+    let (row_key, id, details) = (key(num, row.position), row.id.uuid(), row.details.as_bytes());
+    insert
+        .execute((row_key, id.as_bytes(), row.near.as_bytes(), details, row.note(), row.wide_bytes()))
+        .map_err(backend)?;
+    wide_values::write(connection, row_key, row)
 }
 
 /// Brings a row back from the trash.
@@ -124,27 +143,27 @@ struct Apply<'c> {
 impl Apply<'_> {
     fn rows(&self, writes: &WriteSet<()>) -> Result<()> {
         if !writes.rows_inserted.is_empty() {
-            let sql = "INSERT INTO rows (key, id, vals, details) VALUES (?1, ?2, ?3, ?4)";
-            let mut insert = prepare(self.connection, sql)?;
+            let mut insert = prepare(self.connection, INSERT_ROW)?;
             for row in &writes.rows_inserted {
-                let (row_key, id) = (key(self.num, row.position), row.id.uuid());
-                insert
-                    .execute((row_key, id.as_bytes(), row.values.as_bytes(), row.details.as_bytes()))
-                    .map_err(backend)?;
+                insert_row(self.connection, &mut insert, self.num, row)?;
             }
         }
         if !writes.rows_updated.is_empty() {
-            let mut update =
-                prepare(self.connection, "UPDATE rows SET vals = ?2, details = ?3 WHERE key = ?1")?;
+            let sql = "UPDATE rows SET vals = ?2, details = ?3, wide = ?4, wide_bytes = ?5 WHERE key = ?1";
+            let mut update = prepare(self.connection, sql)?;
             for (row, ()) in &writes.rows_updated {
-                let row_key = key(self.num, row.position);
-                update.execute((row_key, row.values.as_bytes(), row.details.as_bytes())).map_err(backend)?;
+                let (row_key, details) = (key(self.num, row.position), row.details.as_bytes());
+                update
+                    .execute((row_key, row.near.as_bytes(), details, row.note(), row.wide_bytes()))
+                    .map_err(backend)?;
+                wide_values::write(self.connection, row_key, row)?;
             }
         }
         if !writes.rows_deleted.is_empty() {
             let mut delete = prepare(self.connection, "DELETE FROM rows WHERE key = ?1")?;
             for position in &writes.rows_deleted {
                 delete.execute([key(self.num, *position)]).map_err(backend)?;
+                wide_values::delete(self.connection, key(self.num, *position))?;
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use rowmill_store::carry::{Items, Key, PageLimit, Section};
 use rowmill_store::changes::{CellClaim, Places};
 use rowmill_store::inspect::{
     IndexEntry, IndexSizes, Inspect, InspectedCounters, InspectedProject, InspectedRow, InspectedSummary,
+    InspectedWide, orphaned,
 };
 use rowmill_store::{Result, StoreError};
 use rusqlite::types::ValueRef;
@@ -26,7 +27,7 @@ use crate::integrity::integrity;
 use crate::page_scan::page_findings;
 use crate::positions::{POSITION_MAX, key, split};
 use crate::row_changes::StoredClaim;
-use crate::{import_jobs, lookups, schema};
+use crate::{import_jobs, lookups, schema, wide_values};
 
 /// How many findings of SQLite's own check are told.
 const FINDINGS_MAX: u32 = 100;
@@ -231,7 +232,8 @@ fn rows(
     if first > POSITION_MAX {
         return Ok(Vec::new());
     }
-    let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3";
+    let sql = "SELECT key, id, vals, details, wide, wide_bytes FROM rows WHERE key BETWEEN ?1 AND ?2 \
+               ORDER BY key LIMIT ?3";
     let mut query = prepare(connection, sql)?;
     let range = (key(num, first), key(num, POSITION_MAX), page_limit.items);
     let mut found = query.query(range).map_err(backend)?;
@@ -239,7 +241,8 @@ fn rows(
     while bytes < page_limit.bytes
         && let Some(row) = found.next().map_err(backend)?
     {
-        let (_, position) = split(row.get(0).map_err(backend)?);
+        let row_key = row.get(0).map_err(backend)?;
+        let (_, position) = split(row_key);
         let blob = |column: usize| match row.get_ref(column) {
             Ok(ValueRef::Null) => Ok(None),
             Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(Some(Box::<[u8]>::from(bytes))),
@@ -247,11 +250,17 @@ fn rows(
             Ok(ValueRef::Integer(_) | ValueRef::Real(_)) => Ok(Some(Box::from([0xff]))),
             Err(error) => Err(backend(error)),
         };
-        let (id, values, details) = (blob(1)?, blob(2)?, blob(3)?);
+        let (id, mut values, details) = (blob(1)?, blob(2)?, blob(3)?);
+        let wide = InspectedWide {
+            note: blob(4)?,
+            bytes: row.get(5).map_err(backend)?,
+            stored: wide_values::all(connection, row_key)?,
+        };
+        let damage = wide.join_to(&mut values).err();
         let id = id.and_then(|id| Uuid::from_slice(&id).ok()).map(RowId::from_uuid);
         bytes += values.as_ref().map_or(0, |values| values.len());
         bytes += details.as_ref().map_or(0, |details| details.len());
-        rows.push(InspectedRow { position, id, values, details });
+        rows.push(InspectedRow { position, id, values, details, damage });
     }
     Ok(rows)
 }
@@ -288,6 +297,7 @@ fn missing(connection: &Connection, id: ProjectId, entries: Vec<IndexEntry>) -> 
 /// The tables, with what finds the first project's number from a number on, and what people call their content.
 const OF_PROJECTS: &[(&str, &str)] = &[
     ("SELECT key >> 40 FROM rows WHERE key >= ?1 << 40 ORDER BY key LIMIT 1", "rows"),
+    ("SELECT key >> 40 FROM wide_values WHERE key >= ?1 << 40 ORDER BY key LIMIT 1", "wide values"),
     ("SELECT key >> 32 FROM blocks WHERE key >= ?1 << 32 ORDER BY key LIMIT 1", "cell states"),
     ("SELECT project FROM counters WHERE project >= ?1 ORDER BY project LIMIT 1", "counters"),
     ("SELECT project FROM live WHERE project >= ?1 ORDER BY project LIMIT 1", "live counts"),
@@ -319,6 +329,10 @@ fn strays(connection: &Connection) -> Result<Vec<String>> {
             }
             first = num + 1;
         }
+    }
+    let orphans = wide_values::orphans(connection)?;
+    if orphans > 0 {
+        strays.push(orphaned(orphans));
     }
     strays.extend(import_jobs::strays(connection)?);
     Ok(strays)

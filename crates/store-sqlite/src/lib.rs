@@ -61,6 +61,7 @@ mod upgrade_copy;
 mod value_bytes;
 mod webhook_store;
 mod webhooks;
+mod wide_values;
 mod work;
 mod write_queue;
 mod writer;

@@ -5,13 +5,14 @@
 //! of the rows it would be once for nearly every row. Entries that writes have removed since they were read are not written:
 //! `lookup_removed` has them.
 
-use rowmill_model::record::{Cells, Slot};
-use rowmill_store::{Result, lookup};
+use rowmill_model::record::Slot;
+use rowmill_store::{Result, WantedSlots, lookup};
 use rusqlite::Connection;
 
 use crate::convert::backend;
 use crate::lookups;
 use crate::positions::{key, key_range, split};
+use crate::wide_values;
 
 /// How many entries are in memory at most, 16 bytes each. What is more is read in another pass.
 const ENTRIES_MAX: usize = if cfg!(test) { 8 } else { 1 << 20 };
@@ -100,19 +101,23 @@ impl Pass {
     pub(crate) fn read(&mut self, connection: &Connection, project: i64, slot: Slot) -> Result<bool> {
         let (start, end) = (key(project, self.next_position), *key_range(project).end());
         let mut rows = connection
-            .prepare_cached("SELECT key, vals FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key")
+            .prepare_cached("SELECT key, vals, wide FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key")
             .map_err(backend)?;
         let mut rows = rows.query((start, end)).map_err(backend)?;
         let (mut count, mut bytes) = (0, 0);
+        let wanted = WantedSlots::only([lookup::column_of(slot)]);
         while let Some(row) = rows.next().map_err(backend)? {
-            let (_, position) = split(row.get(0).map_err(backend)?);
+            let row_key = row.get(0).map_err(backend)?;
+            let (_, position) = split(row_key);
             if count == READ_ROWS || bytes >= READ_BYTES {
                 self.next_position = position;
                 return Ok(true);
             }
             let values = row.get_ref(1).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?;
-            (count, bytes) = (count + 1, bytes + values.len());
-            if let Some(hash) = lookup::hash_of(slot, &Cells::unpack(values)?) {
+            let slots = wide_values::noted(row, 2)?;
+            let joined = wide_values::join(connection, row_key, values, &slots, &wanted)?;
+            (count, bytes) = (count + 1, bytes + joined.as_bytes().len());
+            if let Some(hash) = lookup::hash_of(slot, &joined.cells()?) {
                 self.take((hash, position));
             }
         }

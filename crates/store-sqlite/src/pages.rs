@@ -6,9 +6,12 @@ use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
 use rowmill_store::changes::RawRow;
+use rowmill_store::wide_values::StoredApart;
 use rowmill_store::{
-    PageStart, Result, RowRef, RowVisitor, RowsAt, RowsPage, ScanDetail, Spans, StoreError, StoredRow,
+    PageStart, Result, RowRef, RowVisitor, RowsAt, RowsPage, ScanDetail, ScanLook, Spans, StoreError,
+    StoredRow, Wanted, WantedSlots,
 };
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::blocks::read_block;
@@ -16,6 +19,7 @@ use crate::convert::{backend, uuid_of};
 use crate::live_counts::{self, incomplete};
 use crate::positions::{POSITION_MAX, find_key, key, key_range, locate, split};
 use crate::project_state::{self, Head, State};
+use crate::wide_values::{self, value_bytes};
 
 /// A page of up to this many rows is a short read.
 pub(crate) const SHORT_PAGE_ROWS: u32 = 200;
@@ -47,28 +51,31 @@ impl<'c> Blocks<'c> {
     }
 
     pub(crate) fn complete(&mut self, row: RawRow) -> Result<StoredRow> {
-        let RawRow { id, position, values, details } = row;
+        let RawRow { id, position, values, details, apart: _ } = row;
         let states = self.states(position, &details)?.unwrap_or_default();
         Ok(StoredRow { id, position, values, states })
     }
 }
 
 /// How much is read of what was asked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Bounds {
     /// Reading ends with the row that reaches this.
     pub(crate) bytes_max: usize,
     /// A row larger than this ends reading before it, even if it is the first.
     pub(crate) row_bytes_max: usize,
+    /// Of which columns.
+    pub(crate) slots: WantedSlots,
 }
 
 impl Bounds {
-    pub(crate) fn bytes(bytes_max: usize) -> Self {
-        Self { bytes_max, row_bytes_max: usize::MAX }
+    pub(crate) fn of(wanted: Wanted) -> Self {
+        let Wanted { bytes_max, slots } = wanted;
+        Self { bytes_max, row_bytes_max: usize::MAX, slots }
     }
 
     /// SQLite knows the length of a value without reading it; one that is too long comes as NULL.
-    fn row_bytes_max(self) -> i64 {
+    fn row_bytes_max(&self) -> i64 {
         i64::try_from(self.row_bytes_max).unwrap_or(i64::MAX)
     }
 }
@@ -78,7 +85,7 @@ pub(crate) fn page(
     project: ProjectId,
     start: PageStart,
     limit: u32,
-    bounds: Bounds,
+    bounds: &Bounds,
 ) -> Result<RowsPage> {
     let State { head, counters, change_seq, .. } =
         project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
@@ -95,7 +102,7 @@ pub(crate) fn page(
     let Some(first) = first else { return Ok(page) };
     let mut query = connection
         .prepare_cached(
-            "SELECT key, id, iif(octet_length(vals) <= ?4, vals, NULL), details FROM rows \
+            "SELECT key, id, iif(octet_length(vals) <= ?4, vals, NULL), details, wide FROM rows \
              WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3",
         )
         .map_err(backend)?;
@@ -106,7 +113,7 @@ pub(crate) fn page(
     let (mut next, mut bytes) = (first, 0);
     while bytes < bounds.bytes_max
         && let Some(row) = found.next().map_err(backend)?
-        && let Some(raw) = raw_row_unless_null(row)?
+        && let Some(raw) = raw_row_within(connection, row, bounds)?
     {
         next = key(head.num, raw.position).saturating_add(1);
         let row = blocks.complete(raw)?;
@@ -144,7 +151,7 @@ pub(crate) fn at(
     connection: &Connection,
     project: ProjectId,
     positions: &[u64],
-    bounds: Bounds,
+    bounds: &Bounds,
 ) -> Result<RowsAt> {
     let State { head, change_seq, .. } =
         project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
@@ -182,21 +189,34 @@ enum Found {
     TooLarge,
 }
 
-fn read_within(connection: &Connection, key: i64, bounds: Bounds) -> Result<Found> {
+fn read_within(connection: &Connection, key: i64, bounds: &Bounds) -> Result<Found> {
     let mut query = connection
         .prepare_cached(
-            "SELECT key, id, iif(octet_length(vals) <= ?2, vals, NULL), details FROM rows WHERE key = ?1",
+            "SELECT key, id, iif(octet_length(vals) <= ?2, vals, NULL), details, wide FROM rows WHERE key = ?1",
         )
         .map_err(backend)?;
     let mut found = query.query((key, bounds.row_bytes_max())).map_err(backend)?;
     let Some(row) = found.next().map_err(backend)? else { return Ok(Found::Nothing) };
-    Ok(raw_row_unless_null(row)?.map_or(Found::TooLarge, Found::Row))
+    Ok(raw_row_within(connection, row, bounds)?.map_or(Found::TooLarge, Found::Row))
 }
 
-/// A row, or none where its values were left out.
-fn raw_row_unless_null(row: &Row<'_>) -> Result<Option<RawRow>> {
-    let is_null = row.get_ref(2).map_err(backend)? == rusqlite::types::ValueRef::Null;
-    if is_null { Ok(None) } else { raw_row(row).map(Some) }
+/// A row, or none where its values are too large; those inside it were left out then.
+fn raw_row_within(connection: &Connection, row: &Row<'_>, bounds: &Bounds) -> Result<Option<RawRow>> {
+    let near = match row.get_ref(2).map_err(backend)? {
+        ValueRef::Null => return Ok(None),
+        near => near.as_blob().map_err(|error| backend(error.into()))?.len(),
+    };
+    if bounds.row_bytes_max < usize::MAX {
+        let slots = wide_values::noted(row, 4)?;
+        if !slots.is_empty() {
+            let row_key = row.get(0).map_err(backend)?;
+            let bytes = wide_values::bytes(connection, row_key, &slots, &bounds.slots)?;
+            if near.saturating_add(bytes) > bounds.row_bytes_max {
+                return Ok(None);
+            }
+        }
+    }
+    raw_row(connection, row, &bounds.slots).map(Some)
 }
 
 /// What there is under a row's id.
@@ -206,7 +226,12 @@ pub(crate) enum OneRow {
     TooLarge,
 }
 
-pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId, bounds: Bounds) -> Result<OneRow> {
+pub(crate) fn one(
+    connection: &Connection,
+    project: ProjectId,
+    row: RowId,
+    bounds: &Bounds,
+) -> Result<OneRow> {
     let head = project_state::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let Some(key) = find_key(connection, head.num, row)? else { return Ok(OneRow::Nothing) };
     Ok(match read_within(connection, key, bounds)? {
@@ -226,16 +251,18 @@ pub(crate) fn scan(
     connection: &Connection,
     project: ProjectId,
     spans: Spans,
-    look: ScanDetail,
+    look: &ScanLook,
     mut visit: RowVisitor,
 ) -> Result<u64> {
     let State { head, counters, change_seq } =
         project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
-        .prepare_cached(match look {
-            ScanDetail::Values => "SELECT key, id, vals FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+        .prepare_cached(match look.detail {
+            ScanDetail::Values => {
+                "SELECT key, id, vals, NULL, wide FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key"
+            }
             ScanDetail::Whole => {
-                "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key"
+                "SELECT key, id, vals, details, wide FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key"
             }
         })
         .map_err(backend)?;
@@ -252,15 +279,22 @@ pub(crate) fn scan(
         let mut is_enough = false;
         while !is_enough && let Some(row) = found.next().map_err(backend)? {
             seen += 1;
-            let (_, position) = split(row.get(0).map_err(backend)?);
-            let states = match look {
+            let row_key = row.get(0).map_err(backend)?;
+            let (_, position) = split(row_key);
+            let near = row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?;
+            let slots = wide_values::noted(row, 4)?;
+            let joined = match slots.wanted(&look.slots).next() {
+                Some(_) => Some(wide_values::join(connection, row_key, near, &slots, &look.slots)?),
+                None => None,
+            };
+            let states = match look.detail {
                 ScanDetail::Values => None,
                 ScanDetail::Whole => blocks.states(position, &decode_details(row)?)?,
             };
             let row = RowRef {
                 id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),
                 position,
-                values: row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?,
+                values: joined.as_ref().map_or(near, Record::as_bytes),
                 states: states.as_ref(),
             };
             is_enough = visit(row) == ControlFlow::Break(());
@@ -281,11 +315,11 @@ pub(crate) fn scan(
     Ok(change_seq)
 }
 
-/// How many bytes of values lie there. SQLite knows that without reading them.
+/// How many bytes of values lie there, with those that are stored apart. SQLite knows that without reading them.
 pub(crate) fn bytes(connection: &Connection, project: ProjectId, spans: &Spans) -> Result<u64> {
     let head = project_state::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
-        .prepare_cached("SELECT coalesce(sum(octet_length(vals)), 0) FROM rows WHERE key BETWEEN ?1 AND ?2")
+        .prepare_cached(concat!("SELECT ", value_bytes!(sum), " FROM rows WHERE key BETWEEN ?1 AND ?2"))
         .map_err(backend)?;
     let mut bytes = 0_u64;
     for (first, last) in spans.clone().tidied().iter().filter(|(first, _)| *first <= POSITION_MAX) {
@@ -298,7 +332,7 @@ pub(crate) fn bytes(connection: &Connection, project: ProjectId, spans: &Spans) 
 /// What a row's values take; 0 if there is no such row.
 pub(crate) fn value_bytes(connection: &Connection, key: i64) -> Result<usize> {
     connection
-        .prepare_cached("SELECT octet_length(vals) FROM rows WHERE key = ?1")
+        .prepare_cached(concat!("SELECT ", value_bytes!(), " FROM rows WHERE key = ?1"))
         .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
         .map(Option::unwrap_or_default)
         .map_err(backend)
@@ -307,19 +341,27 @@ pub(crate) fn value_bytes(connection: &Connection, key: i64) -> Result<usize> {
 /// The row at a key, if there is one.
 pub(crate) fn read_raw(connection: &Connection, key: i64) -> Result<Option<RawRow>> {
     let mut query = connection
-        .prepare_cached("SELECT key, id, vals, details FROM rows WHERE key = ?1")
+        .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE key = ?1")
         .map_err(backend)?;
     let mut found = query.query([key]).map_err(backend)?;
-    found.next().map_err(backend)?.map(raw_row).transpose()
+    let row = found.next().map_err(backend)?;
+    row.map(|row| raw_row(connection, row, &WantedSlots::All)).transpose()
 }
 
-pub(crate) fn raw_row(row: &Row<'_>) -> Result<RawRow> {
-    let (_, position) = split(row.get(0).map_err(backend)?);
+/// Reads key, id, vals, details and wide, and of the values that are stored apart those that are wanted.
+pub(crate) fn raw_row(connection: &Connection, row: &Row<'_>, wanted: &WantedSlots) -> Result<RawRow> {
+    let row_key = row.get(0).map_err(backend)?;
     let vals = row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?;
+    let slots = wide_values::noted(row, 4)?;
+    let values = match slots.wanted(wanted).next() {
+        Some(_) => wide_values::join(connection, row_key, vals, &slots, wanted)?,
+        None => Record::from_bytes(vals),
+    };
     Ok(RawRow {
         id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),
-        position,
-        values: Record::from_bytes(vals),
+        position: split(row_key).1,
+        apart: StoredApart::new(slots, &values),
+        values,
         details: decode_details(row)?,
     })
 }
@@ -334,10 +376,10 @@ pub(crate) fn decode_details(row: &Row<'_>) -> Result<Details> {
 /// A row of this project.
 pub(crate) fn find_row(connection: &Connection, num: i64, row: RowId) -> Result<Option<RawRow>> {
     let mut query = connection
-        .prepare_cached("SELECT key, id, vals, details FROM rows WHERE id = ?1")
+        .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE id = ?1")
         .map_err(backend)?;
     let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
     let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
     let (project, _) = split(found.get(0).map_err(backend)?);
-    if project == num { raw_row(found).map(Some) } else { Ok(None) }
+    if project == num { raw_row(connection, found, &WantedSlots::All).map(Some) } else { Ok(None) }
 }

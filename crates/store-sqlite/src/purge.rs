@@ -8,6 +8,8 @@ use crate::positions::key_range;
 
 /// Rows deleted in one go: few enough that a waiting writer barely notices.
 const SWEEP_ROWS: u32 = 2_000;
+/// Likewise of values that are stored apart, which are large.
+const SWEEP_WIDE_VALUES: u32 = 100;
 
 /// Says whether something is left to sweep.
 pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
@@ -16,6 +18,18 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
         .and_then(|mut query| query.query_row((), |row| row.get::<_, i64>(0)).optional())
         .map_err(backend)?;
     let Some(project) = grave else { return Ok(false) };
+    // First what is stored apart from the rows, so that nothing is left without one.
+    let keys = key_range(project);
+    let wide = connection
+        .prepare_cached(
+            "DELETE FROM wide_values WHERE (key, slot) IN \
+             (SELECT key, slot FROM wide_values WHERE key BETWEEN ?1 AND ?2 LIMIT ?3)",
+        )
+        .and_then(|mut delete| delete.execute((keys.start(), keys.end(), SWEEP_WIDE_VALUES)))
+        .map_err(backend)?;
+    if wide > 0 {
+        return Ok(true);
+    }
     let mut rows = 0;
     // The project's rows, and those in its trash.
     for keys in [key_range(project), key_range(-project)] {

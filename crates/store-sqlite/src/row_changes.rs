@@ -6,7 +6,7 @@ use rowmill_model::plan::{Plan, PlanChange, block_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, RowId};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Places, ProjectAtStart, RowChanges};
-use rowmill_store::{Change, Result};
+use rowmill_store::{Change, Result, WantedSlots};
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
@@ -188,11 +188,11 @@ impl<'c> OpenProject<'c> {
         let (first, last) = (position_of(block, 0), position_of(block, u8::MAX));
         let mut query = self
             .connection
-            .prepare_cached("SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2")
+            .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE key BETWEEN ?1 AND ?2")
             .map_err(backend)?;
         let mut found = query.query((key(self.num, first), key(self.num, last))).map_err(backend)?;
         while let Some(row) = found.next().map_err(backend)? {
-            self.changes.refresh(&pages::raw_row(row)?, slots)?;
+            self.changes.refresh(&pages::raw_row(self.connection, row, &WantedSlots::All)?, slots)?;
         }
         Ok(())
     }

@@ -12,9 +12,9 @@ use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse,
     Listener, NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result,
-    RowVisitor, Rows, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle,
+    RowVisitor, Rows, RowsAt, RowsPage, SavedProject, ScanLook, Sealed, SealedKind, SeenProject, Settle,
     Settled, SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket,
-    Trigger, Triggered, WorkerId, WriteCells, WrittenCells,
+    Trigger, Triggered, Wanted, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 
@@ -283,18 +283,18 @@ impl Store for SqliteStore {
         project: ProjectId,
         start: PageStart,
         limit: u32,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsPage> {
-        page_reads::page(&self.readers, project, (start, limit), bytes_max).await
+        page_reads::page(&self.readers, project, (start, limit), wanted).await
     }
 
     async fn rows_at_within(
         &self,
         project: ProjectId,
         positions: Vec<u64>,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsAt> {
-        page_reads::at(&self.readers, project, positions, bytes_max).await
+        page_reads::at(&self.readers, project, positions, wanted).await
     }
 
     async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
@@ -308,13 +308,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn scan(
-        &self,
-        project: ProjectId,
-        spans: Spans,
-        look: ScanDetail,
-        visit: RowVisitor,
-    ) -> Result<u64> {
+    async fn scan(&self, project: ProjectId, spans: Spans, look: ScanLook, visit: RowVisitor) -> Result<u64> {
         page_reads::scan(&self.readers, project, (spans, look), visit).await
     }
 

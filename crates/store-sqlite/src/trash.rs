@@ -12,7 +12,7 @@ use crate::documents::Documents;
 use crate::positions::{find_key, key, split};
 use crate::project_state;
 use crate::row_changes::OpenProject;
-use crate::{apply, pages, rows};
+use crate::{apply, pages, rows, wide_values};
 
 /// Moves rows to the trash.
 pub(crate) fn trash(
@@ -250,6 +250,7 @@ fn sweep_entry(connection: &Connection, num: i64, block: u64, places: Places) ->
     let mut kept = marks.as_deref().map(Block::decode).transpose()?.unwrap_or_default();
     for position in places.iter().map(|place| position_of(block, place)) {
         delete_row.execute([key(-num, position)]).map_err(backend)?;
+        wide_values::delete(connection, key(-num, position))?;
         forget_guest.execute((num, position)).map_err(backend)?;
         kept.clear(place_of(position));
     }

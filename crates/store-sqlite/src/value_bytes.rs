@@ -9,6 +9,7 @@ use crate::convert::{backend, uuid_of};
 use crate::positions::key_range;
 use crate::readers::ReadKind;
 use crate::store::SqliteStore;
+use crate::wide_values::value_bytes;
 
 #[async_trait]
 impl ValueBytesStore for SqliteStore {
@@ -58,7 +59,7 @@ fn count_before(connection: &Connection, project: ProjectId) -> Result<Option<i6
     let Some((num, counted)) = found else { return Ok(None) };
     let keys = key_range(num);
     let all: i64 = connection
-        .prepare_cached("SELECT coalesce(sum(octet_length(vals)), 0) FROM rows WHERE key BETWEEN ?1 AND ?2")
+        .prepare_cached(concat!("SELECT ", value_bytes!(sum), " FROM rows WHERE key BETWEEN ?1 AND ?2"))
         .and_then(|mut query| query.query_row((keys.start(), keys.end()), |row| row.get(0)))
         .map_err(backend)?;
     Ok(Some(all - counted))

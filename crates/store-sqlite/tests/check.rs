@@ -44,6 +44,7 @@ struct Fault {
 const MATCHED: &str = "the_match_follows_every_write";
 const PROCESSED: &str = "a_run_goes_through_every_column";
 const LISTED: &str = "rows_keep_the_order_they_were_sent_in";
+const WIDE: &str = "many_rows_have_wide_values";
 
 const fn fault(case: &'static str, sql: &'static str, kind: ProblemKind, words: &'static str) -> Fault {
     Fault { case, sql, kind, words }
@@ -122,6 +123,43 @@ const FAULTS: &[Fault] = &[
         "INSERT INTO guests (project, guest_id, position, event_at) SELECT num, 'g', 1000000, 1 FROM projects",
         ProblemKind::Stray,
         "guests name a row",
+    ),
+    fault(
+        WIDE,
+        "DELETE FROM wide_values WHERE key IN (SELECT max(key) FROM wide_values)",
+        ProblemKind::Undecodable,
+        "are not those that it notes",
+    ),
+    fault(
+        WIDE,
+        "UPDATE wide_values SET value = x'ff'",
+        ProblemKind::Undecodable,
+        "wide values cannot be read",
+    ),
+    fault(
+        WIDE,
+        "UPDATE wide_values SET value = x'7b'",
+        ProblemKind::Undecodable,
+        "other bytes than it notes",
+    ),
+    fault(WIDE, "UPDATE rows SET wide = x'00'", ProblemKind::Undecodable, "note of wide values"),
+    fault(
+        WIDE,
+        "UPDATE rows SET wide = NULL WHERE wide IS NOT NULL",
+        ProblemKind::Undecodable,
+        "does not note",
+    ),
+    fault(
+        WIDE,
+        "INSERT INTO wide_values (key, slot, value) SELECT key + 5000, 1, x'31' FROM rows LIMIT 3",
+        ProblemKind::Stray,
+        "3 wide values of rows that do not exist",
+    ),
+    fault(
+        WIDE,
+        "INSERT INTO wide_values (key, slot, value) VALUES (97 << 40, 1, x'31')",
+        ProblemKind::Stray,
+        "wide values of project number 97",
     ),
     fault(
         MATCHED,

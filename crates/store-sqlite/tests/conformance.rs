@@ -90,10 +90,11 @@ fn rows_that_are_missing_are_damage_and_not_a_shorter_list() {
     let connection = rusqlite::Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
     let project: [u8; 16] = connection.query_row("SELECT id FROM projects", (), |row| row.get(0)).unwrap();
     let project = rowmill_model::ProjectId::from_uuid(uuid::Uuid::from_bytes(project));
-    let read = || runtime().block_on(store.rows_within(project, PageStart::Offset(0), 1_000, usize::MAX));
+    let read =
+        || runtime().block_on(store.rows_within(project, PageStart::Offset(0), 1_000, usize::MAX.into()));
     let scan = || {
         let visit = Box::new(|_: RowRef<'_>| std::ops::ControlFlow::Continue(()));
-        runtime().block_on(store.scan(project, Spans::all(), ScanDetail::Values, visit))
+        runtime().block_on(store.scan(project, Spans::all(), ScanDetail::Values.into(), visit))
     };
     read().unwrap();
     scan().unwrap();
@@ -114,14 +115,14 @@ fn a_missing_row_is_damage_wherever_rows_were_deleted() {
     let connection = rusqlite::Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
     let project: [u8; 16] = connection.query_row("SELECT id FROM projects", (), |row| row.get(0)).unwrap();
     let project = rowmill_model::ProjectId::from_uuid(uuid::Uuid::from_bytes(project));
-    let page = |start, limit| runtime().block_on(store.rows_within(project, start, limit, usize::MAX));
+    let page = |start, limit| runtime().block_on(store.rows_within(project, start, limit, usize::MAX.into()));
     let scan = |spans, rows_max: usize| {
         let mut left = rows_max;
         let visit = Box::new(move |_: RowRef<'_>| {
             left -= 1;
             if left == 0 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
         });
-        runtime().block_on(store.scan(project, spans, ScanDetail::Values, visit))
+        runtime().block_on(store.scan(project, spans, ScanDetail::Values.into(), visit))
     };
     let all = page(PageStart::Offset(0), 100_000).unwrap().rows;
     assert!(all.len() > 600);

@@ -6,14 +6,16 @@
 //! things are written. Who holds which cell, and what is left of deleted projects, stays behind.
 
 use async_trait::async_trait;
+use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, EndedRun, Tally};
 use rowmill_model::record::Slot;
-use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_model::{ProjectId, Record, RowId, TeamId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::error::Result;
 use crate::types::{ApiKey, Sealed, Team};
+use crate::wide_values::{RowWrite, StoredApart};
 
 #[async_trait]
 pub trait Carry: std::fmt::Debug + Send + Sync {
@@ -181,6 +183,15 @@ pub struct CarriedRow {
     pub values: Box<[u8]>,
     /// Packed [`rowmill_model::cell::Details`], if there are any.
     pub details: Option<Box<[u8]>>,
+}
+
+impl CarriedRow {
+    /// The row as a store writes it.
+    pub fn to_write(&self) -> Result<RowWrite> {
+        let Self { position, id, values, details } = self;
+        let details = details.as_deref().map(Details::from_bytes).transpose()?.unwrap_or_default();
+        RowWrite::new((*id, *position), Record::from_bytes(&**values), details, &StoredApart::default())
+    }
 }
 
 /// The marks of 256 rows.

@@ -7,6 +7,8 @@ use rowmill_model::{ProjectId, RowId, TeamId};
 use crate::carry::{Items, Key, PageLimit, Section};
 use crate::changes::CellClaim;
 use crate::error::Result;
+use crate::types::WantedSlots;
+use crate::wide_values::WideSlots;
 
 #[async_trait]
 pub trait Inspect: std::fmt::Debug + Send + Sync {
@@ -98,6 +100,43 @@ pub struct InspectedRow {
     pub values: Option<Box<[u8]>>,
     /// Packed [`rowmill_model::cell::Details`], if there are any.
     pub details: Option<Box<[u8]>>,
+    /// What is wrong with its wide values, for people.
+    pub damage: Option<&'static str>,
+}
+
+/// What is stored apart from a row, and what the row notes of it.
+#[derive(Debug, Clone, Default)]
+pub struct InspectedWide {
+    pub note: Option<Box<[u8]>>,
+    pub bytes: Option<i64>,
+    /// In the order of slots.
+    pub stored: Vec<(Slot, Vec<u8>)>,
+}
+
+impl InspectedWide {
+    /// Adds it to the values inside the row; or says what is the matter.
+    pub fn join_to(&self, values: &mut Option<Box<[u8]>>) -> std::result::Result<(), &'static str> {
+        let Some(note) = &self.note else {
+            let is_ordinary = self.bytes.is_none() && self.stored.is_empty();
+            return if is_ordinary { Ok(()) } else { Err("it has wide values that it does not note") };
+        };
+        let slots = WideSlots::from_bytes(note).map_err(|_| "its note of wide values cannot be read")?;
+        let Some(near) = values.take() else { return Ok(()) };
+        let joined = slots.join(&near, &WantedSlots::All, &self.stored);
+        let before = near.len();
+        *values = Some(near);
+        let joined = joined.map_err(|_| "its wide values cannot be read, or are not those that it notes")?;
+        let bytes = joined.as_bytes().len();
+        *values = Some(joined.as_bytes().into());
+        let is_counted =
+            i64::try_from(bytes.saturating_sub(before)).is_ok_and(|more| self.bytes == Some(more));
+        if is_counted { Ok(()) } else { Err("its wide values take other bytes than it notes") }
+    }
+}
+
+/// Tells of wide values whose rows are neither in their table nor in its trash.
+pub fn orphaned(count: u64) -> String {
+    format!("there are {count} wide values of rows that do not exist")
 }
 
 /// Something that an index must have.

@@ -33,6 +33,7 @@ mod trash;
 mod types;
 pub mod value_bytes;
 pub mod webhooks;
+pub mod wide_values;
 mod work;
 mod write_health;
 
@@ -58,8 +59,8 @@ pub use crate::trash::{
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, LastUse, NewRow,
     NewRows, PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage,
-    SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells,
-    WrittenCells,
+    SavedProject, ScanDetail, ScanLook, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team,
+    Wanted, WantedSlots, WriteCells, WrittenCells,
 };
 pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::webhooks::WebhookStore;

@@ -21,8 +21,8 @@ use crate::spending::SpendingStore;
 use crate::trash::TrashStore;
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, LastUse, NewRows, PageStart, ProjectPage,
-    ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
-    SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanLook, Sealed, SealedKind,
+    SeenProject, StoredProject, StoredRow, Team, Wanted, WriteCells, WrittenCells,
 };
 use crate::value_bytes::ValueBytesStore;
 use crate::webhooks::WebhookStore;
@@ -39,10 +39,10 @@ pub type RowVisitor = Box<dyn FnMut(RowRef<'_>) -> ControlFlow<()> + Send>;
 #[async_trait]
 pub trait Snapshot: std::fmt::Debug + Send {
     /// As [`Store::rows_within`].
-    async fn rows_within(&mut self, start: PageStart, limit: u32, bytes_max: usize) -> Result<RowsPage>;
+    async fn rows_within(&mut self, start: PageStart, limit: u32, wanted: Wanted) -> Result<RowsPage>;
 
     /// As [`Store::rows_at_within`].
-    async fn rows_at_within(&mut self, positions: Vec<u64>, bytes_max: usize) -> Result<RowsAt>;
+    async fn rows_at_within(&mut self, positions: Vec<u64>, wanted: Wanted) -> Result<RowsAt>;
 }
 
 #[async_trait]
@@ -165,23 +165,19 @@ pub trait Store:
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>>;
 
     /// A page of rows in order of creation. The cost does not depend on where the page starts.
-    /// Rows are read until they have `bytes_max` bytes, and at least one; where the others lie is said in
-    /// [`RowsPage::rest`].
+    /// Rows are read until they have [`Wanted::bytes_max`] bytes, and at least one; where the others lie is said in
+    /// [`RowsPage::rest`]. Only what is read counts.
     async fn rows_within(
         &self,
         project: ProjectId,
         start: PageStart,
         limit: u32,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsPage>;
 
     /// The rows at these positions that still exist, in the order asked for, bounded in the same way.
-    async fn rows_at_within(
-        &self,
-        project: ProjectId,
-        positions: Vec<u64>,
-        bytes_max: usize,
-    ) -> Result<RowsAt>;
+    async fn rows_at_within(&self, project: ProjectId, positions: Vec<u64>, wanted: Wanted)
+    -> Result<RowsAt>;
 
     /// A moment of a project that stays readable until it is dropped; `None` if too many are open already. It
     /// holds something scarce (a connection, the log's end), so whoever has one hurries.
@@ -189,25 +185,19 @@ pub trait Store:
 
     /// A whole page, whatever its bytes.
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        self.rows_within(project, start, limit, usize::MAX).await
+        self.rows_within(project, start, limit, Wanted::ALL).await
     }
 
     /// All of these rows, whatever their bytes.
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
-        self.rows_at_within(project, positions, usize::MAX).await
+        self.rows_at_within(project, positions, Wanted::ALL).await
     }
 
     /// Where rows stand in the order of creation; `None` for ids that name no row of the project.
     async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>>;
 
     /// Visits the rows that lie here, in one consistent snapshot; says which change that is the last of.
-    async fn scan(
-        &self,
-        project: ProjectId,
-        spans: Spans,
-        look: ScanDetail,
-        visit: RowVisitor,
-    ) -> Result<u64>;
+    async fn scan(&self, project: ProjectId, spans: Spans, look: ScanLook, visit: RowVisitor) -> Result<u64>;
 
     /// Queues cells and says in how many rows, and to which run they belong: the present one, or one that this
     /// starts. Over many rows it takes several transactions, so that other writers are let in between; each leaves

@@ -1,6 +1,6 @@
 //! What goes through the seam.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -315,6 +315,76 @@ pub struct RowRef<'a> {
     pub values: &'a [u8],
     /// `None` where every cell is idle, or where states were not asked for.
     pub states: Option<&'a CellStates>,
+}
+
+/// Columns whose values are read. A row that was read shows at least these; values of other columns may be there or
+/// absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WantedSlots {
+    #[default]
+    All,
+    /// These, in order.
+    Only(Arc<[Slot]>),
+}
+
+impl WantedSlots {
+    pub fn only(slots: impl IntoIterator<Item = Slot>) -> Self {
+        let slots: BTreeSet<Slot> = slots.into_iter().collect();
+        Self::Only(slots.into_iter().collect())
+    }
+
+    pub fn none() -> Self {
+        Self::only([])
+    }
+
+    /// These and some more.
+    #[must_use]
+    pub fn and(&self, more: impl IntoIterator<Item = Slot>) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::Only(slots) => Self::only(slots.iter().copied().chain(more)),
+        }
+    }
+
+    pub fn contains(&self, slot: Slot) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(slots) => slots.binary_search(&slot).is_ok(),
+        }
+    }
+}
+
+/// What is read of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Reading ends with the row that reaches this many bytes of values.
+    pub bytes_max: usize,
+    pub slots: WantedSlots,
+}
+
+impl Wanted {
+    pub const ALL: Self = Self { bytes_max: usize::MAX, slots: WantedSlots::All };
+}
+
+impl From<usize> for Wanted {
+    /// All values, of so many bytes.
+    fn from(bytes_max: usize) -> Self {
+        Self { bytes_max, slots: WantedSlots::All }
+    }
+}
+
+/// What a scan shows of each row, and of which columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanLook {
+    pub detail: ScanDetail,
+    pub slots: WantedSlots,
+}
+
+impl From<ScanDetail> for ScanLook {
+    /// Of all columns.
+    fn from(detail: ScanDetail) -> Self {
+        Self { detail, slots: WantedSlots::All }
+    }
 }
 
 /// What a scan shows of each row.

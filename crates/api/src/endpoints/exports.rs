@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Method;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
-use rowmill_app::{App, Export, Start};
+use rowmill_app::{App, Export, Start, WantedSlots, slots_shown};
 use rowmill_fairness::Tenant;
 use rowmill_model::{Column, Project, Scopes};
 use schemars::JsonSchema;
@@ -105,9 +105,10 @@ impl Endpoint<ApiState> for ExportFile {
             start: Start::Offset(0),
             limit: 0,
             include_total: false,
+            slots: WantedSlots::All,
         };
         let app = Arc::clone(call.shared_app());
-        let export = app.begin_export(call.caller()?, &path.project_id, list).await?;
+        let mut export = app.begin_export(call.caller()?, &path.project_id, list).await?;
         let is_csv = query.format != Some(Format::Jsonl);
         let neutralizes = query.formulas != Some(Formulas::Keep);
         let dialect = Dialect { neutralizes, has_bom: query.bom.unwrap_or_default() };
@@ -117,6 +118,7 @@ impl Endpoint<ApiState> for ExportFile {
             None => export.columns_shown(query.view_id.as_deref()),
         };
         let writer = Writer::new(&project.table, &columns, is_csv, dialect);
+        export.slots = slots_shown(&project.table, columns.iter().copied());
         let name = disposition(&project.title, if is_csv { "csv" } else { "jsonl" });
 
         let left = writer.head().into();

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, Start, StoredProject, off_async};
+use rowmill_app::{Cursor, Start, StoredProject, WantedSlots, off_async, slots_shown};
 use rowmill_model::value::MatchCase;
 use rowmill_model::{Limits, Offence, Scopes};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use crate::links::PageLinks;
 use crate::page_cache::{KeptPage, PageKey};
 use crate::page_links::linked;
 use crate::payload::{Json, Nothing, Raw};
-use crate::row_selection::filters_and_sorting;
+use crate::row_selection::{columns_of, filters_and_sorting};
 use crate::row_stream::{PageForm, Written};
 use crate::state::ApiState;
 use crate::versions::Version;
@@ -119,7 +119,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         let path = V::within(path);
         let caller = call.caller()?;
         let size = page_size(query.page_size, &call.limits);
-        let list = list_of(&query, size, &call.limits)?;
+        let mut list = list_of(&query, size, &call.limits)?;
         let (page_number, is_numbered) = match &list.start {
             Start::Offset(offset) => (offset / u64::from(size) + 1, true),
             Start::After(cursor) => (cursor.rank / u64::from(size) + 1, false),
@@ -129,6 +129,12 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         let name = page_key(&stored, &query, &list);
         if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
             return Ok(linked(&call, &kept.links, Answer::rendered(kept.answer)));
+        }
+        let table = &stored.project.table;
+        if let Ok(columns) = columns_of(table, query.column_ids.as_deref())
+            && query.column_ids.is_some()
+        {
+            list.slots = slots_shown(table, columns);
         }
         let page = call.app().list_rows(&stored, list).await?;
         let links = if is_numbered {
@@ -219,6 +225,7 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
         start,
         limit: size,
         include_total: query.include_total.unwrap_or(true),
+        slots: WantedSlots::All,
     })
 }
 

@@ -136,7 +136,8 @@ pub(super) async fn fail_cells(
             tickets.iter().map(|ticket| (ticket.position, *ticket)).collect();
         while !waiting.is_empty() {
             let positions: Vec<u64> = waiting.keys().copied().collect();
-            let read = shared.store.rows_at_within(batch.lane.project, positions, ROWS_BYTES_MAX).await?;
+            let read =
+                shared.store.rows_at_within(batch.lane.project, positions, ROWS_BYTES_MAX.into()).await?;
             if read.rows.is_empty() {
                 break;
             }

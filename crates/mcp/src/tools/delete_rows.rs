@@ -1,6 +1,6 @@
 //! `delete_rows`: deletes rows, after a dry run that says how many.
 
-use rowmill_app::{Error, ListRows, Start, StoredProject};
+use rowmill_app::{Error, ListRows, Start, StoredProject, WantedSlots};
 use rowmill_model::{Column, Offence};
 use serde_json::{Value, json};
 
@@ -84,6 +84,7 @@ impl Found {
                 start,
                 limit: if dry_run { 3 } else { PAGE_ROWS },
                 include_total: dry_run,
+                slots: if dry_run { WantedSlots::All } else { WantedSlots::none() },
             };
             let page = context.app.list_rows(stored, list).await.map_err(refused)?;
             if dry_run {

@@ -1,6 +1,6 @@
 //! `query_rows`: rows that match, cut to what a model can read.
 
-use rowmill_app::{Cursor, ListRows, Page, Start, StoredProject};
+use rowmill_app::{Cursor, ListRows, Page, Start, StoredProject, slots_shown};
 use rowmill_model::Column;
 use serde_json::{Value, json};
 
@@ -79,6 +79,7 @@ impl Query<'_> {
             start: self.start.clone(),
             limit,
             include_total: true,
+            slots: slots_shown(&self.stored.project.table, self.columns.iter().copied()),
         };
         self.context.app.list_rows(self.stored, list).await.map_err(refused)
     }

@@ -1,6 +1,6 @@
 //! `try_column`: a column on one row, without keeping anything.
 
-use rowmill_app::{Correcting, ListRows, Start, StoredProject, TrialOutcome, Tried, TryColumn};
+use rowmill_app::{Correcting, ListRows, Start, StoredProject, TrialOutcome, Tried, TryColumn, WantedSlots};
 use rowmill_model::template::Template;
 use rowmill_model::{Amount, CellError, Spent};
 use serde_json::{Map, Value, json};
@@ -67,6 +67,7 @@ async fn first_row(context: &Context<'_>, stored: &StoredProject) -> Result<Stri
         start: Start::Offset(0),
         limit: 1,
         include_total: false,
+        slots: WantedSlots::none(),
     };
     let page = context.app.list_rows(stored, list).await?;
     page.rows.first().map(|row| row.id.to_string()).ok_or_else(|| {

@@ -12,7 +12,7 @@ use rowmill_model::{Deletion, ProjectId, Record, RowId};
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{
     CellResult, CellWrite, Claim, Claimed, KeptInput, Lane, NewRow, NewRows, PageStart, ProjectSave, Rows,
-    Settlement, Store, StoredProject, StoredRow, Trigger, WorkerId, WriteCells,
+    Settlement, Store, StoredProject, StoredRow, Trigger, WantedSlots, WorkerId, WriteCells,
 };
 use uuid::Uuid;
 
@@ -267,6 +267,7 @@ async fn pages(
             start: start.clone(),
             limit: u32::try_from(limit).unwrap(),
             include_total: by_offset,
+            slots: WantedSlots::All,
             now: now(),
         };
         let page = query.page(project, of).await.unwrap();

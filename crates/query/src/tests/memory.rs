@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rowmill_model::{Record, RowId};
 use rowmill_store::conformance::MemoryStore;
-use rowmill_store::{CellWrite, KeptInput, NewRow, NewRows, Store, StoreError, StoredProject, WriteCells};
+use rowmill_store::{
+    CellWrite, KeptInput, NewRow, NewRows, Store, StoreError, StoredProject, WantedSlots, WriteCells,
+};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -57,7 +59,14 @@ fn by_a() -> Selection {
 }
 
 async fn first(query: &Query, project: &StoredProject) -> Result<u64, StoreError> {
-    let of = PageOf { selection: by_a(), start: Start::Offset(0), limit: 1, include_total: true, now: now() };
+    let of = PageOf {
+        selection: by_a(),
+        start: Start::Offset(0),
+        limit: 1,
+        include_total: true,
+        slots: WantedSlots::none(),
+        now: now(),
+    };
     query.page(project, of).await.map(|page| page.rows.first().unwrap().position)
 }
 
@@ -167,7 +176,14 @@ fn sorted_by_a_without(text: &str) -> Selection {
 }
 
 async fn ask(query: &Query, project: &StoredProject, selection: Selection) {
-    let of = PageOf { selection, start: Start::Offset(0), limit: 1, include_total: true, now: now() };
+    let of = PageOf {
+        selection,
+        start: Start::Offset(0),
+        limit: 1,
+        include_total: true,
+        slots: WantedSlots::none(),
+        now: now(),
+    };
     query.page(project, of).await.unwrap();
 }
 

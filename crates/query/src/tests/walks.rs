@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use rowmill_model::record::Slot;
 use rowmill_model::{Record, RowId};
-use rowmill_store::StoredRow;
+use rowmill_store::{StoredRow, WantedSlots};
 use serde_json::json;
 
 use super::histories::{Event, World};
@@ -67,7 +67,8 @@ impl Walk {
     async fn turn(&mut self, query: usize, start: Start) -> Option<Cursor> {
         let project = self.world.project().await;
         let (selection, limit) = (self.selection.clone(), self.limit);
-        let of = PageOf { selection, start, limit, include_total: false, now: now() };
+        let of =
+            PageOf { selection, start, limit, include_total: false, slots: WantedSlots::none(), now: now() };
         let query = &self.world.queries[query % self.world.queries.len()];
         let page = query.page(&project, of).await.unwrap();
         self.page = page.rows.iter().map(|row| row.position).collect();

@@ -1,13 +1,13 @@
 //! Reading what is carried, section by section.
 
-use rowmill_model::cell::Details;
 use rowmill_model::documents::{read_ended_run, read_tally};
 use rowmill_model::plan::Block;
-use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::carry::{
     CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key,
     PageLimit, Receipt, Retry, Section,
 };
+use rowmill_store::changes::RawRow;
 use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::convert::{damaged, narrow, signed, unsigned};
 use crate::server_error::backend;
+use crate::stored_rows::{raw_row, row_columns};
 use crate::teams::key_columns;
 use crate::{sealed, teams};
 
@@ -165,12 +166,17 @@ impl Page<'_> {
 
     async fn rows(&self, num: i64, after: Option<Key>) -> Result<Vec<CarriedRow>> {
         let first = number_after(after.as_ref())?;
-        let sql = "SELECT position, id, vals, details FROM (SELECT *, \
-                   sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before \
-                   FROM (SELECT position, id, vals, details, \
-                   octet_length(vals) + coalesce(octet_length(details), 0) AS bytes FROM rowmill.rows \
-                   WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
-                   WHERE before < $4 ORDER BY position";
+        let sql = concat!(
+            "SELECT ",
+            row_columns!(),
+            " FROM (SELECT *, \
+             (sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes)::int8 AS before \
+             FROM (SELECT project, position, id, vals, details, wide, wide_bytes, \
+                   octet_length(vals) + coalesce(octet_length(details), 0) \
+             + coalesce(wide_bytes, 0) AS bytes FROM rowmill.rows \
+             WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) r \
+             WHERE r.before < $4 ORDER BY r.position"
+        );
         let found = ask(self.client, sql, &[&num, &first, &self.items_max, &self.bytes_max]).await?;
         read_all(&found, read_row)
     }
@@ -235,14 +241,9 @@ fn read_receipt(row: &Row) -> Result<Receipt> {
 }
 
 fn read_row(row: &Row) -> Result<CarriedRow> {
-    let details: Option<&[u8]> = row.get(3);
-    let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
-    Ok(CarriedRow {
-        position: unsigned(row.get(0)),
-        id: RowId::from_uuid(row.get(1)),
-        values: row.get::<_, &[u8]>(2).into(),
-        details: details.as_bytes().map(Into::into),
-    })
+    let RawRow { id, position, values, details, apart: _ } = raw_row(row)?;
+    let details = details.as_bytes().map(Into::into);
+    Ok(CarriedRow { position, id, values: values.as_bytes().into(), details })
 }
 
 fn id_after(after: Option<&Key>) -> Result<Uuid> {

@@ -13,6 +13,7 @@ use rowmill_store::carry::{
     Section,
 };
 use rowmill_store::changes::LiveDelta;
+use rowmill_store::wide_values::RowWrite;
 use rowmill_store::{ApiKey, Result, lookup};
 use tokio_postgres::Client;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 
 use super::read::number_of;
 use crate::convert::{damaged, narrow, signed};
+use crate::copy;
 use crate::server_error::backend;
 use crate::teams::key_columns;
 
@@ -192,17 +194,23 @@ async fn write_guests(client: &Client, num: i64, guests: &[Guest]) -> Result<()>
 
 /// With rows go their live counts and, in columns that rows are matched on, where their values stand.
 async fn write_rows(client: &Client, num: i64, rows: &[CarriedRow]) -> Result<()> {
-    let sql = "COPY rowmill.rows (project, position, id, vals, details) FROM STDIN (FORMAT binary)";
-    let types = [Type::INT8, Type::INT8, Type::UUID, Type::BYTEA, Type::BYTEA];
-    let mut copy = pin!(BinaryCopyInWriter::new(client.copy_in(sql).await.map_err(backend)?, &types));
+    let types = [Type::INT8, Type::INT8, Type::UUID, Type::BYTEA, Type::BYTEA, Type::BYTEA, Type::INT8];
+    let mut copy = pin!(BinaryCopyInWriter::new(client.copy_in(copy::ROWS).await.map_err(backend)?, &types));
     let mut live = LiveDelta::default();
-    for CarriedRow { position, id, values, details } in rows {
-        live.add(*position, 1);
-        let fields: [&(dyn ToSql + Sync); 5] =
-            [&num, &signed(*position), &id.uuid(), &&**values, &details.as_deref()];
+    let mut wide = Vec::new();
+    for row in rows {
+        live.add(row.position, 1);
+        let row = row.to_write()?;
+        let (near, details) = (row.near.as_bytes(), row.details.as_bytes());
+        let fields: [&(dyn ToSql + Sync); 7] =
+            [&num, &signed(row.position), &row.id.uuid(), &near, &details, &row.note(), &row.wide_bytes()];
         copy.as_mut().write(&fields).await.map_err(backend)?;
+        if row.wide.is_some() {
+            wide.push(row);
+        }
     }
     copy.finish().await.map_err(backend)?;
+    write_wide_values(client, num, &wide).await?;
     write_live(client, num, live).await?;
     let sql = "SELECT lookup_slots FROM rowmill.counters WHERE project = $1";
     let slots: Vec<i64> = client.query_one(sql, &[&num]).await.map_err(backend)?.get(0);
@@ -211,6 +219,17 @@ async fn write_rows(client: &Client, num: i64, rows: &[CarriedRow]) -> Result<()
     }
     let slots = slots.into_iter().map(narrow).collect::<Result<Vec<Slot>>>()?;
     write_lookups(client, num, &slots, rows).await
+}
+
+async fn write_wide_values(client: &Client, num: i64, rows: &[RowWrite]) -> Result<()> {
+    let sql = "INSERT INTO rowmill.wide_values (project, position, slot, value) VALUES ($1, $2, $3, $4)";
+    for row in rows {
+        for (slot, value) in row.put()? {
+            let (position, slot) = (signed(row.position), i64::from(slot));
+            run(client, sql, &[&num, &position, &slot, &value.as_bytes()]).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn write_live(client: &Client, num: i64, live: LiveDelta) -> Result<()> {

@@ -6,4 +6,5 @@ mod clocks;
 mod opening;
 mod rows;
 mod setup;
+mod wide_values;
 mod work;

@@ -149,14 +149,15 @@ fn a_missing_row_is_damage_and_not_a_shorter_list() {
         node.insert_rows(rows(project, 0, 900)).await.unwrap();
         let id = |number: u128| RowId::from_uuid(Uuid::from_u128(number));
         node.delete_rows(project, (0..900).step_by(7).map(id).collect()).await.unwrap();
-        let page = async |start, limit| node.rows_within(project, start, limit, usize::MAX).await.map(|_| ());
-        let scan = async |spans, rows_max: usize, look| {
+        let page =
+            async |start, limit| node.rows_within(project, start, limit, usize::MAX.into()).await.map(|_| ());
+        let scan = async |spans, rows_max: usize, look: ScanDetail| {
             let mut left = rows_max;
             let visit = Box::new(move |_: RowRef<'_>| {
                 left -= 1;
                 if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
-            node.scan(project, spans, look, visit).await.map(|_| ())
+            node.scan(project, spans, look.into(), visit).await.map(|_| ())
         };
         let read_all = async || {
             vec![

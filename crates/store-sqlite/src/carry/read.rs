@@ -2,18 +2,19 @@
 
 use rowmill_model::plan::Block;
 use rowmill_model::record::Slot;
-use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::carry::{
     CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Derived, Guest, Items, Key,
     PageLimit, Receipt, Retry, Section,
 };
-use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
+use rowmill_store::changes::RawRow;
+use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team, WantedSlots};
 use rusqlite::{Connection, Params, Row};
 use uuid::Uuid;
 
 use crate::blocks::{block_key, block_number, read_tally};
 use crate::convert::{backend, uuid_of};
-use crate::positions::{POSITION_MAX, key, split};
+use crate::positions::{POSITION_MAX, key};
 use crate::project_state::{self, State};
 use crate::teams::key_columns;
 use crate::{ended_runs, lookups, pages, sealed, teams};
@@ -174,9 +175,10 @@ impl Page<'_> {
         if first > last {
             return Ok(Vec::new());
         }
-        let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 \
+        let sql = "SELECT key, id, vals, details, wide FROM rows WHERE key BETWEEN ?1 AND ?2 \
                    ORDER BY key LIMIT ?3";
-        self.read(sql, (key(num, first), key(num, last), self.page_limit.items), read_row)
+        let read = |row: &Row<'_>| read_row(self.connection, row);
+        self.read(sql, (key(num, first), key(num, last), self.page_limit.items), read)
     }
 
     fn blocks(&self, num: i64, after: Option<&Key>) -> Result<Vec<CarriedBlock>> {
@@ -246,12 +248,12 @@ fn read_receipt(row: &Row<'_>) -> Result<(Receipt, usize)> {
     Ok((receipt, bytes))
 }
 
-fn read_row(row: &Row<'_>) -> Result<(CarriedRow, usize)> {
-    let (_, position) = split(row.get(0).map_err(backend)?);
-    let values: Box<[u8]> = row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?.into();
-    let details: Option<Box<[u8]>> = pages::decode_details(row)?.as_bytes().map(Into::into);
+fn read_row(connection: &Connection, row: &Row<'_>) -> Result<(CarriedRow, usize)> {
+    let RawRow { id, position, values, details, apart: _ } =
+        pages::raw_row(connection, row, &WantedSlots::All)?;
+    let values: Box<[u8]> = values.as_bytes().into();
+    let details: Option<Box<[u8]>> = details.as_bytes().map(Into::into);
     let bytes = values.len() + details.as_ref().map_or(0, |details| details.len());
-    let id = RowId::from_uuid(uuid_of(row, 1).map_err(backend)?);
     Ok((CarriedRow { position, id, values, details }, bytes))
 }
 

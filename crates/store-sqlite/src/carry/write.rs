@@ -18,7 +18,7 @@ use super::read::number_of;
 use crate::blocks::block_key;
 use crate::connection::run_cached;
 use crate::convert::{backend, damaged};
-use crate::positions::{POSITION_MAX, PROJECT_MAX, key};
+use crate::positions::{POSITION_MAX, PROJECT_MAX};
 use crate::{apply, ended_runs, lookups, teams};
 
 pub(super) fn is_target(connection: &Connection) -> Result<bool> {
@@ -180,12 +180,10 @@ pub(super) fn page(connection: &Connection, section: Section, items_page: &Items
 fn write_rows(connection: &Connection, num: i64, rows: &[CarriedRow]) -> Result<()> {
     let slots = lookups::slots(connection, num)?;
     let mut live = LiveDelta::default();
-    let sql = "INSERT INTO rows (key, id, vals, details) VALUES (?1, ?2, ?3, ?4)";
-    let mut insert = prepare(connection, sql)?;
-    for CarriedRow { position, id, values, details } in rows {
-        insert
-            .execute((key(num, *position), id.uuid().as_bytes(), &**values, details.as_deref()))
-            .map_err(backend)?;
+    let mut insert = prepare(connection, apply::INSERT_ROW)?;
+    for row in rows {
+        apply::insert_row(connection, &mut insert, num, &row.to_write()?)?;
+        let CarriedRow { position, values, .. } = row;
         live.add(*position, 1);
         if !slots.is_empty() {
             let cells = Cells::unpack(values)?;

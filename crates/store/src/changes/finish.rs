@@ -95,8 +95,8 @@ impl<V: Copy> RowChanges<V> {
                 outbox.close_row(&row)?;
             }
             match (fate, version) {
-                (Fate::Updated, Some(version)) => self.writes.rows_updated.push((row, version)),
-                (Fate::Inserted | Fate::Updated, _) => self.writes.rows_inserted.push(row),
+                (Fate::Updated, Some(version)) => self.writes.rows_updated.push((row.into_write()?, version)),
+                (Fate::Inserted | Fate::Updated, _) => self.writes.rows_inserted.push(row.into_write()?),
                 (Fate::Read, _) => {}
             }
         }

@@ -19,6 +19,7 @@ use crate::lookup::column_of;
 use crate::spans::Spans;
 use crate::types::StoredRow;
 use crate::value_bytes::check_new_bytes;
+use crate::wide_values::StoredApart;
 use crate::work::{ChangedRows, Lane, Ticket};
 
 /// A project as a transaction finds it.
@@ -213,7 +214,8 @@ impl<V: Copy> RowChanges<V> {
         slots.dedup();
         let matched = |slot: &Slot| Some((*slot, cells.as_ref()?.get(*slot)?));
         let values = Record::pack(slots.iter().filter_map(matched));
-        self.know_by_id(RawRow { id, position, values, details: Details::default() }, version);
+        let (details, apart) = (Details::default(), StoredApart::default());
+        self.know_by_id(RawRow { id, position, values, details, apart }, version);
         self.loaded(position)?.value_bytes = value_bytes;
         Ok(())
     }
@@ -275,7 +277,7 @@ impl<V: Copy> RowChanges<V> {
 
     /// A row as it is now, whole. Its block must have been loaded.
     pub fn stored(&self, position: u64) -> Option<StoredRow> {
-        let RawRow { id, position, values, details } = self.row(position)?.clone();
+        let RawRow { id, position, values, details, apart: _ } = self.row(position)?.clone();
         let block = self.blocks.get(&block_of(position)).map(|open| &open.block);
         let states = block.map(|block| CellStates::of(block, place_of(position), &details));
         Some(StoredRow { id, position, values, states: states.unwrap_or_default() })
@@ -293,8 +295,11 @@ impl<V: Copy> RowChanges<V> {
     /// A row with the version it will have once this transaction, whose version `own` is, is committed.
     pub fn row_after(&self, position: u64, own: V) -> Option<(RawRow, V)> {
         let loaded = self.rows.get(&position)?;
-        let version = if loaded.fate == Fate::Read { loaded.version? } else { own };
-        Some((loaded.row.clone(), version))
+        if loaded.fate == Fate::Read {
+            return Some((loaded.row.clone(), loaded.version?));
+        }
+        let apart = StoredApart::of(&loaded.row.values).ok()?;
+        Some((RawRow { apart, ..loaded.row.clone() }, own))
     }
 
     pub fn has_row(&self, position: u64) -> bool {

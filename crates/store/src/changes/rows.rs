@@ -14,6 +14,7 @@ use super::write_set::RawRow;
 use crate::error::{Result, StoreError};
 use crate::lookup::{self, column_of};
 use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
+use crate::wide_values::StoredApart;
 
 /// Where a guest's row lies, and when the last event came that was taken, in Unix milliseconds.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,7 @@ impl<V: Copy> RowChanges<V> {
             details.set(*slot, &written_at(now_ms))?;
         }
         self.reindex(position, None, Some(&cells));
-        let row = RawRow { id, position, values, details };
+        let row = RawRow { id, position, values, details, apart: StoredApart::default() };
         self.bytes += bytes_of(&row);
         let value_bytes = row.values.as_bytes().len();
         self.value_bytes_change += byte_change(0, value_bytes);

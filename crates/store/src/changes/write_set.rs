@@ -9,8 +9,10 @@ use rowmill_model::{Deletion, Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
+use crate::error::Result;
 use crate::spending::LedgerEntry;
 use crate::webhooks::NewDelivery;
+use crate::wide_values::{RowWrite, StoredApart};
 use crate::work::Change;
 
 /// A row without the marks of its cells.
@@ -20,15 +22,25 @@ pub struct RawRow {
     pub position: u64,
     pub values: Record,
     pub details: Details,
+    /// What of the values is stored apart from it.
+    pub apart: StoredApart,
+}
+
+impl RawRow {
+    /// The row as a store writes it.
+    pub(super) fn into_write(self) -> Result<RowWrite> {
+        let Self { id, position, values, details, apart } = self;
+        RowWrite::new((id, position), values, details, &apart)
+    }
 }
 
 /// What is to be written. A store may write it in several goes ([`super::RowChanges::flush`]); the order between the
 /// tables does not matter, but `ready_anew` comes before `ready`.
 #[derive(Debug)]
 pub struct WriteSet<V> {
-    pub rows_inserted: Vec<RawRow>,
+    pub rows_inserted: Vec<RowWrite>,
     /// With the version that was read: if the stored row has another by now, the transaction must fail.
-    pub rows_updated: Vec<(RawRow, V)>,
+    pub rows_updated: Vec<(RowWrite, V)>,
     pub rows_deleted: Vec<u64>,
     /// Rows that go to the trash, by position.
     pub rows_trashed: Vec<u64>,

@@ -8,6 +8,9 @@ use crate::inspect::InspectedRow;
 
 /// A row's values, if every one of them can be read; or what is the matter.
 pub(super) fn values(row: &InspectedRow) -> Result<Cells<'_>, String> {
+    if let Some(damage) = row.damage {
+        return Err(damage.to_owned());
+    }
     let bytes = row.values.as_deref().ok_or("its values are not bytes")?;
     let cells = Cells::unpack(bytes).map_err(|_| "its values cannot be unpacked")?;
     let mut last: Option<Slot> = None;
@@ -48,6 +51,7 @@ mod tests {
             id: None,
             values: Some(values.into()),
             details: details.map(Into::into),
+            damage: None,
         };
         let good = Record::pack([(1, "1.50"), (2, "{\"a\":[]}")]);
         let row_of = |record: &Record| row(record.as_bytes(), None);

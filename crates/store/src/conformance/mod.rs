@@ -35,6 +35,7 @@ mod teams;
 mod trash;
 mod value_bytes;
 mod webhooks;
+mod wide;
 
 use std::pin::Pin;
 
@@ -93,6 +94,15 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::snapshots_are_few,
     rows::listeners_hear_where_rows_were_touched,
     rows::new_rows_are_held_to_their_number,
+    wide::a_wide_value_is_what_was_written,
+    wide::many_rows_have_wide_values,
+    wide::a_wide_value_is_matched,
+    wide::a_row_with_wide_values_comes_back_from_the_trash,
+    wide::cells_of_a_wide_row_run,
+    wide::only_wanted_bytes_count,
+    wide::a_scan_shows_what_is_wanted,
+    wide::a_snapshot_keeps_wide_values,
+    wide::a_reader_sees_one_moment,
     value_bytes::bytes_are_counted_with_every_write,
     value_bytes::writes_are_held_to_their_bytes,
     rows::an_insert_is_carried_out_once,

@@ -10,7 +10,7 @@ use rowmill_model::{ProjectId, value};
 
 use super::make::{MAIL, batch, create, load, project, row, row_id, write, writes};
 use crate::store::Store;
-use crate::types::{NewRows, PageStart, RowAction, StoredRow};
+use crate::types::{NewRows, PageStart, RowAction, StoredRow, Wanted, WantedSlots};
 
 /// One thing done to the store.
 #[derive(Debug, Clone)]
@@ -44,7 +44,10 @@ pub fn steps() -> impl Strategy<Value = Vec<StoreOp>> {
         (0..8_u8).prop_map(|n| format!("{n}.0")),
     ];
     let cells = prop::collection::btree_map(0..4_u32, text.clone(), 0..4);
-    let few = prop::collection::vec(cells.clone(), 0..5);
+    // So large that they are stored apart from their rows.
+    let wide = (0..3_u8, 4_090..4_100_usize).prop_map(|(n, bytes)| format!("\"{n}{}\"", "x".repeat(bytes)));
+    let text = prop_oneof![9 => text, 1 => wide];
+    let few = prop::collection::vec(prop::collection::btree_map(0..4_u32, text.clone(), 0..4), 0..5);
     let many = (cells, 900..1_300_usize).prop_map(|(cells, count)| vec![cells; count]);
     let step = prop_oneof![
         4 => few.clone().prop_map(StoreOp::Insert),
@@ -203,6 +206,11 @@ impl Plain {
         let end = (start + usize::try_from(limit).unwrap()).min(self.rows.len());
         assert_eq!(plain_rows(&page.rows), self.rows[start..end], "offset {offset}");
         assert_eq!(page.more, end < self.rows.len());
+        let slot = limit % 4;
+        let wanted = Wanted { bytes_max: usize::MAX, slots: WantedSlots::only([slot]) };
+        let positions = page.rows.iter().map(|row| row.position).collect();
+        let some = store.rows_at_within(id, positions, wanted).await.unwrap().rows;
+        assert_eq!(plain_column(&some, slot), plain_column(&page.rows, slot));
     }
 
     /// Walks the whole table by cursor and reads each row by id.
@@ -245,6 +253,10 @@ fn overwrite(cells: &mut Cells, sent: Cells) -> bool {
         }
     }
     changed
+}
+
+fn plain_column(rows: &[StoredRow], slot: Slot) -> Vec<Option<String>> {
+    plain_rows(rows).into_iter().map(|(_, mut cells)| cells.remove(&slot)).collect()
 }
 
 fn plain_rows(rows: &[StoredRow]) -> Vec<(u128, Cells)> {

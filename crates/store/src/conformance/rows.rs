@@ -12,7 +12,7 @@ use super::make::{
 use crate::error::StoreError;
 use crate::spans::Spans;
 use crate::store::Store;
-use crate::types::{NewRows, PageStart, RowAction, RowsPage, ScanDetail, StoredRow, WriteCells};
+use crate::types::{NewRows, PageStart, RowAction, RowsPage, ScanDetail, StoredRow, Wanted, WriteCells};
 
 pub(super) async fn rows_keep_the_order_they_were_sent_in(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
@@ -218,7 +218,7 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 100)).await;
     insert(store, id, vec![row(101, &[(ANSWER, "101")])]).await;
-    let scan_as = async |spans, look, most: usize| {
+    let scan_as = async |spans, look: ScanDetail, most: usize| {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&seen);
         let visit = move |row: crate::types::RowRef<'_>| {
@@ -226,7 +226,7 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
             seen.push((row.id, row.position, row.states.is_some()));
             if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let seq = store.scan(id, spans, look, Box::new(visit)).await.unwrap();
+        let seq = store.scan(id, spans, look.into(), Box::new(visit)).await.unwrap();
         assert_eq!(seq, load(store, id).await.change_seq);
         Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
     };
@@ -360,7 +360,9 @@ pub(super) async fn rows_are_read_within_bytes_and_the_others_are_named(store: &
         assert_eq!((positions(&page.rows).as_slice(), page.rest.as_slice()), (read, rest));
         assert_eq!((page.total, page.more), (5, more));
     };
-    let page = async |start, limit, bytes_max| store.rows_within(id, start, limit, bytes_max).await.unwrap();
+    let page = async |start, limit, bytes_max: usize| {
+        store.rows_within(id, start, limit, bytes_max.into()).await.unwrap()
+    };
     check(page(PageStart::Offset(0), 9, usize::MAX).await, &[0, 1, 3, 4, 5], &[], false);
     check(page(PageStart::Offset(0), 9, 15_000).await, &[0, 1], &[3, 4, 5], false);
     check(page(PageStart::Offset(0), 4, 1).await, &[0], &[1, 3, 4], true);
@@ -370,9 +372,9 @@ pub(super) async fn rows_are_read_within_bytes_and_the_others_are_named(store: &
     check(page(PageStart::Offset(7), 3, 1).await, &[], &[], false);
     // In the order asked for; what does not exist is in neither list.
     let asked = vec![5, 2, 0, 4, 77, 1];
-    let found = store.rows_at_within(id, asked.clone(), 15_000).await.unwrap();
+    let found = store.rows_at_within(id, asked.clone(), 15_000.into()).await.unwrap();
     assert_eq!((positions(&found.rows), found.rest), (vec![5, 0], vec![4, 1]));
-    let found = store.rows_at_within(id, asked, usize::MAX).await.unwrap();
+    let found = store.rows_at_within(id, asked, Wanted::ALL).await.unwrap();
     assert_eq!((positions(&found.rows), found.rest), (vec![5, 0, 4, 1], vec![]));
 }
 
@@ -380,19 +382,19 @@ pub(super) async fn a_snapshot_stays_what_it_was(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
     insert(store, id, numbered(1, 5)).await;
     let mut snapshot = store.snapshot(id).await.unwrap().unwrap();
-    let page = snapshot.rows_within(PageStart::Offset(0), 4, 1).await.unwrap();
+    let page = snapshot.rows_within(PageStart::Offset(0), 4, 1.into()).await.unwrap();
     assert_eq!((names(&page.rows), page.rest.clone()), (vec!["1".to_owned()], vec![1, 2, 3]));
     // Whatever happens meanwhile.
     store.delete_rows(id, vec![row_id(2)]).await.unwrap();
     let version = load(store, id).await.version;
     store.write_cells(writes(id, version, vec![write(3, NAME, "7")])).await.unwrap();
-    let rest = snapshot.rows_at_within(page.rest.clone(), usize::MAX).await.unwrap();
+    let rest = snapshot.rows_at_within(page.rest.clone(), Wanted::ALL).await.unwrap();
     assert_eq!(
         (names(&rest.rows), rest.change_seq),
         (vec!["2".into(), "3".into(), "4".into()], page.change_seq)
     );
     drop(snapshot);
-    let now = store.rows_at_within(id, page.rest, usize::MAX).await.unwrap();
+    let now = store.rows_at_within(id, page.rest, Wanted::ALL).await.unwrap();
     assert_eq!((names(&now.rows), now.change_seq), (vec!["7".into(), "4".into()], page.change_seq + 2));
 }
 
@@ -403,7 +405,7 @@ pub(super) async fn snapshots_are_few(store: &dyn Store) {
     for _ in 0..100 {
         match store.snapshot(id).await.unwrap() {
             Some(mut snapshot) => {
-                snapshot.rows_within(PageStart::Offset(0), 9, 1).await.unwrap();
+                snapshot.rows_within(PageStart::Offset(0), 9, 1.into()).await.unwrap();
                 open.push(snapshot);
             }
             None => break,

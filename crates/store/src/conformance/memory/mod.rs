@@ -29,6 +29,7 @@ use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 use self::change::Changes;
+use self::pages::only;
 use self::project::MemoryProject;
 use self::state::State;
 use crate::error::{Result, StoreError};
@@ -38,8 +39,8 @@ use crate::spans::Spans;
 use crate::store::{RowVisitor, Snapshot, Store};
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, LastUse, NewRows, PageStart, ProjectPage,
-    ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
-    SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, ScanLook, Sealed,
+    SealedKind, SeenProject, StoredProject, StoredRow, Team, Wanted, WriteCells, WrittenCells,
 };
 use crate::work::{
     Claim, Claimed, Lanes, Listener, Settle, Settled, Stop, Stopped, Ticket, Trigger, Triggered, WorkerId,
@@ -335,18 +336,18 @@ impl Store for MemoryStore {
         project: ProjectId,
         start: PageStart,
         limit: u32,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsPage> {
-        self.read(|state| Ok(state.entry(project)?.page(start, limit, bytes_max)))
+        self.read(|state| Ok(state.entry(project)?.page(start, limit, &wanted)))
     }
 
     async fn rows_at_within(
         &self,
         project: ProjectId,
         positions: Vec<u64>,
-        bytes_max: usize,
+        wanted: Wanted,
     ) -> Result<RowsAt> {
-        self.read(|state| Ok(state.entry(project)?.at(positions, bytes_max)))
+        self.read(|state| Ok(state.entry(project)?.at(positions, &wanted)))
     }
 
     async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
@@ -364,7 +365,7 @@ impl Store for MemoryStore {
         &self,
         project: ProjectId,
         spans: Spans,
-        look: ScanDetail,
+        look: ScanLook,
         mut visit: RowVisitor,
     ) -> Result<u64> {
         self.read(|state| {
@@ -374,7 +375,8 @@ impl Store for MemoryStore {
             for position in positions.map(|(at, _)| *at) {
                 let Some(row) = entry.row(position) else { continue };
                 let StoredRow { id, position, values, states } = &row;
-                let states = (look == ScanDetail::Whole && !states.is_empty()).then_some(states);
+                let values = only(values.clone(), &look.slots);
+                let states = (look.detail == ScanDetail::Whole && !states.is_empty()).then_some(states);
                 let row = RowRef { id: *id, position: *position, values: values.as_bytes(), states };
                 if visit(row) == ControlFlow::Break(()) {
                     break;

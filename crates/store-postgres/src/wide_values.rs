@@ -1,0 +1,124 @@
+//! Values that are stored apart from their rows. [`rowmill_store::wide_values`] says which.
+//!
+//! They are named by their row's project and position, with the project's number positive also while the row is in the
+//! trash: a position is never used again, so they stay where they are when the row goes there or comes back.
+//!
+//! Whoever reads rows reads them in the same statement, which sees one moment (`rowmill.wide_of`).
+
+use rowmill_model::Record;
+use rowmill_model::record::Slot;
+use rowmill_store::wide_values::{RowWrite, WideSlots};
+use rowmill_store::{Result, Wanted, WantedSlots};
+
+use crate::convert::{narrow, signed, unexpected_answer};
+use crate::transaction::Param;
+
+/// What is read of rows, as statements take it.
+#[derive(Debug)]
+pub(crate) struct WantedParams {
+    pub(crate) bytes_max: i64,
+    /// `None` for all.
+    pub(crate) slots: Option<Vec<i64>>,
+    pub(crate) wanted: WantedSlots,
+}
+
+impl From<Wanted> for WantedParams {
+    fn from(wanted: Wanted) -> Self {
+        let bytes_max = i64::try_from(wanted.bytes_max).unwrap_or(i64::MAX);
+        Self { bytes_max, slots: listed(&wanted.slots), wanted: wanted.slots }
+    }
+}
+
+/// The slots as a parameter: NULL for all.
+pub(crate) fn listed(wanted: &WantedSlots) -> Option<Vec<i64>> {
+    match wanted {
+        WantedSlots::All => None,
+        WantedSlots::Only(slots) => Some(slots.iter().map(|slot| i64::from(*slot)).collect()),
+    }
+}
+
+/// What `rowmill.wide_of` says of a row.
+pub(crate) struct Wide<'a> {
+    slots: WideSlots,
+    read: Vec<(Slot, &'a [u8])>,
+}
+
+impl<'a> Wide<'a> {
+    /// NULL says that it is an ordinary row.
+    pub(crate) fn read(answer: Option<Vec<&'a [u8]>>) -> Result<Option<Self>> {
+        let Some(answer) = answer else { return Ok(None) };
+        let (note, values) = answer.split_first().ok_or_else(unexpected_answer)?;
+        Ok(Some(Self { slots: WideSlots::from_bytes(note)?, read: slotted(values)? }))
+    }
+
+    /// The row's values: those inside it, and those of its wide ones that were wanted.
+    pub(crate) fn join(&self, near: &[u8], wanted: &WantedSlots) -> Result<Record> {
+        self.slots.join(near, wanted, &self.read)
+    }
+
+    pub(crate) fn into_slots(self) -> WideSlots {
+        self.slots
+    }
+}
+
+/// Values that each have the eight bytes of their slot before them.
+pub(crate) fn slotted<'a>(values: &[&'a [u8]]) -> Result<Vec<(Slot, &'a [u8])>> {
+    let value = |bytes: &&'a [u8]| {
+        let (slot, value) = bytes.split_first_chunk::<8>().ok_or_else(unexpected_answer)?;
+        Ok((narrow(i64::from_be_bytes(*slot))?, value))
+    };
+    values.iter().map(value).collect()
+}
+
+/// A row's values, put together.
+pub(crate) fn joined(near: &[u8], answer: Option<Vec<&[u8]>>, wanted: &WantedSlots) -> Result<Record> {
+    match Wide::read(answer)? {
+        Some(wide) => wide.join(near, wanted),
+        None => Ok(Record::from_bytes(near)),
+    }
+}
+
+/// What of some rows is to be written apart from them, as parallel lists.
+#[derive(Default)]
+pub(crate) struct WideArrays {
+    put: (Vec<i64>, Vec<i64>, Vec<Vec<u8>>),
+    gone: (Vec<i64>, Vec<i64>),
+}
+
+impl WideArrays {
+    pub(crate) fn push(&mut self, row: &RowWrite) -> Result<()> {
+        for (slot, value) in row.put()? {
+            self.put.0.push(signed(row.position));
+            self.put.1.push(slot.into());
+            self.put.2.push(value.as_bytes().to_vec());
+        }
+        for slot in row.gone() {
+            self.gone.0.push(signed(row.position));
+            self.gone.1.push((*slot).into());
+        }
+        Ok(())
+    }
+
+    /// The statements, whose first parameter is the project.
+    pub(crate) fn statements(self) -> Vec<(&'static str, Vec<Param>)> {
+        let mut statements: Vec<(&'static str, Vec<Param>)> = Vec::new();
+        let (positions, slots) = self.gone;
+        if !positions.is_empty() {
+            statements.push((
+                "DELETE FROM rowmill.wide_values w USING unnest($2::int8[], $3::int8[]) old (position, slot) \
+                 WHERE w.project = $1 AND w.position = old.position AND w.slot = old.slot",
+                vec![Box::new(positions), Box::new(slots)],
+            ));
+        }
+        let (positions, slots, values) = self.put;
+        if !positions.is_empty() {
+            statements.push((
+                "INSERT INTO rowmill.wide_values (project, position, slot, value) \
+                 SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::bytea[]) \
+                 ON CONFLICT (project, position, slot) DO UPDATE SET value = excluded.value",
+                vec![Box::new(positions), Box::new(slots), Box::new(values)],
+            ));
+        }
+        statements
+    }
+}
