@@ -7,8 +7,12 @@ use rowmill_store::StoredProject;
 use crate::app::App;
 use crate::error::{Error, Result};
 
+/// What an entry of the trash takes besides what is in it.
+const TRASH_WORDS_BYTES: usize = 4 * 1024;
+
 impl App {
-    /// Refuses a project that is larger than it may be, unless it was at least as large before.
+    /// Refuses a project that is larger than it may be, unless it was at least as large before, or something was moved to
+    /// the trash, where a few words are added.
     pub(crate) fn check_project_size(
         &self,
         project: &Project,
@@ -20,10 +24,13 @@ impl App {
         if u32::try_from(bytes).is_ok_and(|bytes| bytes <= most) {
             return Ok(());
         }
-        if let Some(before) = before
-            && bytes <= bytes_of(&before.project, &before.views)?
-        {
-            return Ok(());
+        if let Some(before) = before {
+            let count = |project: &Project, views: &[View]| project.table.columns.len() + views.len();
+            let is_tidied = count(project, views) < count(&before.project, &before.views);
+            let more = if is_tidied { TRASH_WORDS_BYTES } else { 0 };
+            if bytes <= bytes_of(&before.project, &before.views)? + more {
+                return Ok(());
+            }
         }
         let message = format!(
             "the project would have {bytes} bytes without its rows; the limit is {most} (projectBytesMax). Delete views or \

@@ -38,7 +38,7 @@ function fitting(value: Json, format: Format): Json | undefined {
     case 'number':
     case 'currency':
     case 'percent':
-      return typeof value === 'number' ? value : text === undefined ? undefined : readNumber(text, format);
+      return typeof value === 'number' ? finite(value) : text === undefined ? undefined : finite(readNumber(text, format));
     case 'rating':
       return readRating(value, format.max ?? 5);
     case 'date':
@@ -59,6 +59,11 @@ function fitting(value: Json, format: Format): Json | undefined {
     case 'json':
       return only(text === undefined || isJsonText(text));
   }
+}
+
+/** Infinite numbers would end every sum. */
+function finite(number: number | undefined): number | undefined {
+  return number !== undefined && Number.isFinite(number) ? number : undefined;
 }
 
 function readNumber(text: string, format: Format): number | undefined {

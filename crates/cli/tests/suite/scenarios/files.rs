@@ -158,6 +158,11 @@ fn a_mapping_says_where_fields_go(api: &Api) {
         send(&table, &[("mapping", &mapping.to_string())], "text/csv", "A,B\n1,2\n").offends(&[path]);
     }
     send(&table, &[("matchOn", "Nobody")], "text/csv", "A\n1\n").offends(&["matchOn"]);
+    // Every row would be new, each time.
+    send(&table, &[("matchOn", "Email")], "text/csv", "Emial\na@b.c\n").offends(&["matchOn"]);
+    let misspelt = json!({ "Emial": null }).to_string();
+    send(&table, &[("mapping", &misspelt)], "text/csv", "Email\na@b.c\n").offends(&["mapping.Emial"]);
+    send(&table, &[], "text/csv", "PK\u{3}\u{4}\n").offends(&[""]);
     send(&table, &[("delimiter", "x")], "text/csv", "A\n1\n").offends(&["delimiter"]);
     let told = import(&table, &[], "Email,Ref\nfifth,known already\n");
     assert_eq!(told["fieldsIgnored"], json!(["Ref"]));
