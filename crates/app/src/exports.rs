@@ -41,7 +41,8 @@ impl App {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
             None => None,
         };
-        let selection: Selection = self.select(&stored, view, filters.as_ref(), sorting.as_ref(), search)?;
+        let selection: Selection =
+            self.select(&stored, view, filters.as_ref(), sorting.as_ref(), search).await?;
         let now = self.clock.now();
         let next = if selection.sorting.is_empty() {
             let start = Start::Offset(0);

@@ -6,6 +6,7 @@ pub(crate) mod patches;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use rowmill_model::filter::{FilterNode, Filters};
 use rowmill_model::limits::OFFENCES_MAX;
@@ -133,7 +134,7 @@ impl App {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
             None => None,
         };
-        let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search)?;
+        let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search).await?;
         if let Start::After(cursor) = &start
             && !cursor.is_of(&selection.sorting, &stored.project.table)
         {
@@ -301,7 +302,7 @@ impl App {
         })
     }
 
-    pub(crate) fn select(
+    pub(crate) async fn select(
         &self,
         stored: &StoredProject,
         view: Option<&View>,
@@ -316,7 +317,11 @@ impl App {
             selection.filters = view.filters.clone();
             selection.sorting = view.sorting.clone();
         }
-        match filters.map(|filters| Filters::parse(filters, "filters", table, &self.limits)) {
+        let sent = match filters {
+            Some(filters) => Some(self.read_filters(stored, filters).await?),
+            None => None,
+        };
+        match sent {
             Some(Ok(Filters(nodes))) => selection.filters.0.extend(nodes as Vec<FilterNode>),
             Some(Err(wrong)) => offences.extend(wrong),
             None => {}
@@ -327,6 +332,20 @@ impl App {
             None => {}
         }
         if offences.is_empty() { Ok(selection) } else { Err(Error::invalid(offences)) }
+    }
+
+    /// Reads filters as sent. Patterns take a while to compile: teams take turns at that, and nobody else waits.
+    async fn read_filters(
+        &self,
+        stored: &StoredProject,
+        sent: &Value,
+    ) -> Result<std::result::Result<Filters, Vec<Offence>>> {
+        if !Filters::may_have_patterns(sent) {
+            return Ok(Filters::parse(sent, "filters", &stored.project.table, &self.limits));
+        }
+        let (sent, document, limits) = (sent.clone(), Arc::clone(&stored.project), self.limits.clone());
+        let read = move || Filters::parse(&sent, "filters", &document.table, &limits);
+        rowmill_fairness::compute(read).await.map_err(|failure| Error::Internal(failure.into()))
     }
 
     /// What is to be written; none if a row or column is plainly not there.

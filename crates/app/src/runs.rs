@@ -271,7 +271,7 @@ impl App {
             Some(view) => stored.views.get(place(&stored.views, view)?),
             None => None,
         };
-        let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search.clone())?;
+        let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search.clone()).await?;
         let mut positions = self.query.positions(stored, selection, self.clock.now()).await?;
         if let Some(named) = named {
             let named: HashSet<u64> = named.into_iter().collect();

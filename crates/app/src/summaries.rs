@@ -38,19 +38,19 @@ impl App {
         rows: RowsOf,
         columns: &[&Column],
     ) -> Result<Summaries> {
-        let selection = self.rows_selected(stored, rows)?;
+        let selection = self.rows_selected(stored, rows).await?;
         Ok(self.query.summarize(stored, selection, columns, self.clock.now()).await?)
     }
 
     /// The rows of a project that the caller was let into, in groups.
     pub async fn group(&self, stored: &StoredProject, rows: RowsOf, by: GroupBy<'_>) -> Result<Groups> {
-        let selection = self.rows_selected(stored, rows)?;
+        let selection = self.rows_selected(stored, rows).await?;
         Ok(self.query.group(stored, selection, by, self.clock.now()).await?)
     }
 
     /// The next cell that has a text, in a project that the caller was let into.
     pub async fn find(&self, stored: &StoredProject, rows: RowsOf, find: Find) -> Result<TextFound> {
-        let selection = self.rows_selected(stored, rows)?;
+        let selection = self.rows_selected(stored, rows).await?;
         let project = stored.project.id;
         let mut text_found = TextFound { total: 0, is_complete: true, cell: None };
         for _ in 0..TRIES_MAX {
@@ -67,12 +67,12 @@ impl App {
         Ok(text_found)
     }
 
-    fn rows_selected(&self, stored: &StoredProject, rows: RowsOf) -> Result<Selection> {
+    async fn rows_selected(&self, stored: &StoredProject, rows: RowsOf) -> Result<Selection> {
         let RowsOf { view_id, filters, sorting, search } = rows;
         let view = match view_id {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
             None => None,
         };
-        self.select(stored, view, filters.as_ref(), sorting.as_ref(), search)
+        self.select(stored, view, filters.as_ref(), sorting.as_ref(), search).await
     }
 }

@@ -11,6 +11,7 @@ use rowmill_store::StoredProject;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::blocking::off_async;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
@@ -161,7 +162,10 @@ fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits)
         view.emoji.clone_from(emoji);
     }
     if let Some(filters) = filters {
-        take(Filters::parse(filters, "filters", table, limits), &mut view.filters, &mut offences);
+        // Patterns take a while to compile.
+        let bytes = if Filters::may_have_patterns(filters) { usize::MAX } else { 0 };
+        let parsed = off_async(bytes, || Filters::parse(filters, "filters", table, limits));
+        take(parsed, &mut view.filters, &mut offences);
     }
     if let Some(sorting) = sorting {
         take(Sorting::parse(sorting, "sorting", table), &mut view.sorting, &mut offences);

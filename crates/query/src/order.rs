@@ -179,6 +179,7 @@ pub(crate) fn patch(
         let is_gone: FixedBitSet = changed.iter().map(|row| *row as usize).collect();
         rows.retain(|row| !is_gone.contains(row as usize));
     }
+    let plan = plan.for_rows();
     for row in changed {
         if plan.holds(snapshot, row as usize, now) {
             rows.insert(keys.behind(rows, row), row);

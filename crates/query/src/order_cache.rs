@@ -110,7 +110,7 @@ impl OrderCache {
         self.orders().iter().map(|(name, order)| order.bytes(name)).sum()
     }
 
-    /// Evicts orders until they take no more than this: the least recently used go first, and the last one stays.
+    /// Evicts orders until they take no more than this: the least recently used go first.
     pub(crate) fn shrink_to(&self, bytes_max: usize) {
         let mut orders = self.orders();
         let mut bytes: usize = orders.iter().map(|(name, order)| order.bytes(name)).sum();
@@ -122,7 +122,6 @@ impl OrderCache {
         };
         let mut by_use: Vec<(u64, usize, String)> = orders.iter().map(used).collect();
         by_use.sort_unstable();
-        by_use.pop();
         for (_, of_order, name) in by_use {
             if bytes <= bytes_max {
                 break;
@@ -144,7 +143,7 @@ impl CachedOrder {
     }
 
     fn bytes(&self, name: &str) -> usize {
-        name.len() + size_of::<Self>() + self.bytes.load(Ordering::Relaxed)
+        name.len() + size_of::<Self>() + self.plan.bytes() + self.bytes.load(Ordering::Relaxed)
     }
 
     /// Some of its rows, if it is current and nobody is busy with it.

@@ -1,22 +1,27 @@
 //! A selection made ready: which columns it needs, how rows are found and put in order.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
-use rowmill_model::filter::{Conjunction, Leaf, Node, Predicate, Search, Test};
+use rowmill_model::filter::{Conjunction, Leaf, Node, Pattern, Predicate, Search, Test};
 use rowmill_model::path::Path;
 use rowmill_model::record::Slot;
 use rowmill_model::row::Source;
 use rowmill_model::sort::{Direction, Order};
 use rowmill_model::{CellStatus, Table};
+use rowmill_store::{Result, StoredProject};
 
 use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
+use crate::cache_loader::blocking;
 use crate::column::{Column, ColumnKey, StateFacts, ValueColumn};
 use crate::cursor::sorting_digest;
 use crate::selection::Selection;
 use crate::snapshot::Snapshot;
 
 /// A compiled selection.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     filter: Vec<FilterStep>,
     pub(crate) keys: Vec<(ColumnKey, Direction)>,
@@ -24,9 +29,11 @@ pub(crate) struct Plan {
     pub(crate) sorting: Option<u32>,
     /// Whether the answer depends on when it is asked for.
     pub(crate) depends_on_now: bool,
+    /// What its compiled patterns take.
+    pattern_bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum FilterStep {
     Group(Conjunction, Vec<FilterStep>),
     Value(ColumnKey, Box<Leaf>),
@@ -39,10 +46,20 @@ enum FilterStep {
 }
 
 impl Plan {
+    /// Makes a selection ready. Patterns take a while: they are compiled where nobody else waits.
+    pub(crate) async fn of(selection: &Selection, project: &StoredProject) -> Result<Arc<Self>> {
+        if !selection.filters.has_patterns() {
+            return Ok(Arc::new(Self::compile(selection, &project.project.table)));
+        }
+        let (selection, document) = (selection.clone(), Arc::clone(&project.project));
+        blocking(move || Arc::new(Self::compile(&selection, &document.table))).await
+    }
+
     pub(crate) fn compile(selection: &Selection, table: &Table) -> Self {
         let predicate = Predicate::compile(&selection.filters, table);
         let sorting = sorting_digest(&selection.sorting, table);
-        let mut plan = Self { filter: Vec::new(), keys: Vec::new(), sorting, depends_on_now: false };
+        let mut plan =
+            Self { filter: Vec::new(), keys: Vec::new(), sorting, depends_on_now: false, pattern_bytes: 0 };
         plan.filter = plan.steps(predicate.nodes());
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), table);
         if !search.text().is_empty() {
@@ -66,9 +83,22 @@ impl Plan {
             Node::Group(conjunction, nodes) => FilterStep::Group(*conjunction, self.steps(nodes)),
             Node::Leaf(leaf) => {
                 self.depends_on_now |= leaf.depends_on_now();
+                self.pattern_bytes += leaf.pattern().map_or(0, Pattern::bytes);
                 leaf_step(leaf)
             }
         }
+    }
+
+    /// What it takes besides its columns: what its patterns take. They remember nothing of what they are asked (see
+    /// [`Self::for_rows`]).
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.pattern_bytes
+    }
+
+    /// For asking about single rows. What patterns remember while they search stays with a copy, which goes away: in a
+    /// plan that is kept it would take more memory than all else.
+    pub(crate) fn for_rows(&self) -> Cow<'_, Self> {
+        if self.pattern_bytes == 0 { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
     }
 
     /// The columns that must be there; those it sorts by last.
@@ -165,7 +195,12 @@ impl FilterStep {
                 }
                 rows
             }
-            Self::Value(name, leaf) => rows_with(snapshot.values(name), len, &FilterPredicate(leaf, now)),
+            Self::Value(name, leaf) => {
+                // What a pattern remembers goes away with this copy.
+                let own = leaf.pattern().map(|_| leaf.clone());
+                let leaf = own.as_ref().unwrap_or(leaf);
+                rows_with(snapshot.values(name), len, &FilterPredicate(leaf, now))
+            }
             Self::Reference(name, leaf) => rows_with(snapshot.values(name), len, &PresencePredicate(leaf)),
             Self::Search(names, search) => {
                 let mut rows = FixedBitSet::with_capacity(len);

@@ -198,7 +198,7 @@ impl Query {
         }
         let plan = match cached.orders.get(&name) {
             Some(order) => Arc::clone(&order.plan),
-            None => Arc::new(Plan::compile(selection, &project.project.table)),
+            None => Plan::of(selection, project).await?,
         };
         // A column may be given up between being there and being looked at.
         for _ in 0..TRIES_MAX {

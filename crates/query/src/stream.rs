@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use rowmill_model::Record;
-use rowmill_model::Table;
 use rowmill_model::filter::{Predicate, Search};
 use rowmill_model::record::Cells;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::{Key, Order, Sorting};
+use rowmill_model::{Project, Record, Table};
 use rowmill_store::{
     Result, RowRef, RowsAt, ScanDetail, ScanLook, Snapshot, Spans, Store, StoreError, StoredProject,
     StoredRow, WantedSlots,
 };
 
+use crate::cache_loader::blocking;
 use crate::cursor::{Cursor, SortedBy, sorting_digest};
 use crate::page::{Page, PageOf, Start, cursor_behind, rank_before};
 use crate::place::Place;
@@ -207,7 +207,7 @@ impl Stream<'_> {
         mut fold: impl FnMut(&mut T, RowRef<'_>, &RowView<'_>) -> ControlFlow<()> + Send + 'static,
     ) -> Result<(T, u64)> {
         let document = Arc::clone(&self.project.project);
-        let predicate = Predicate::compile(&selection.filters, &document.table);
+        let predicate = predicate_of(selection, &document).await?;
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), &document.table);
         let look = move |kept: &mut T, row: RowRef<'_>, cells: Cells<'_>| {
             let view = RowView::new(&document.table, cells, row.states.unwrap_or(&IDLE));
@@ -218,6 +218,15 @@ impl Stream<'_> {
         let rows = (Spans::after(after), ScanLook { detail: ScanDetail::Whole, slots });
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
+}
+
+/// Makes filters ready; patterns where nobody else waits.
+async fn predicate_of(selection: &Selection, document: &Arc<Project>) -> Result<Predicate> {
+    if !selection.filters.has_patterns() {
+        return Ok(Predicate::compile(&selection.filters, &document.table));
+    }
+    let (filters, document) = (selection.filters.clone(), Arc::clone(document));
+    blocking(move || Predicate::compile(&filters, &document.table)).await
 }
 
 /// The first rows of an order.

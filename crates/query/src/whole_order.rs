@@ -38,7 +38,7 @@ impl Query {
         let known = self.loader.cache.entry(project.project.id).orders.get(&name);
         let plan = match known {
             Some(order) => Arc::clone(&order.plan),
-            None => Arc::new(Plan::compile(selection, &project.project.table)),
+            None => Plan::of(selection, project).await?,
         };
         let (needed, work) = (plan.names_with(columns), Arc::new(work));
         for _ in 0..TRIES_MAX {

@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use regex::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
 use super::document::Filter;
 use super::operand::{Among, Measure, Size, SizeTest, cased};
 use super::operator::Operator;
+use super::pattern::{Pattern, PatternBudget};
 use super::within::Within;
 use crate::cell_status::{CellStatus, ErrorCode};
 use crate::format::Format;
@@ -47,7 +47,7 @@ enum Rule {
     Contains(String),
     StartsWith(String),
     EndsWith(String),
-    Matches(Regex),
+    Matches(Pattern),
     Compare(Comparison, Size),
     Between(Size, Size),
     Within(Within),
@@ -85,16 +85,17 @@ pub enum PlainTest<'a> {
         text: Option<&'a str>,
         case_sensitive: bool,
     },
-    Matches(&'a Regex),
+    Matches(&'a Pattern),
 }
-
-/// The largest a compiled pattern may be, in bytes.
-const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
 impl Check {
     /// Compiles a filter's operator and value; the flag says that the check is to be negated. `None` if
     /// the value does not fit the operator.
-    pub(super) fn compile(filter: &Filter, format: Option<&Format>) -> Option<(Self, bool)> {
+    pub(super) fn compile(
+        filter: &Filter,
+        format: Option<&Format>,
+        patterns: &mut PatternBudget,
+    ) -> Option<(Self, bool)> {
         use Operator as O;
         let check = match filter.operator {
             O::StatusIs => Self::Status(vec![CellStatus::parse(filter.value.as_str()?)?]),
@@ -102,7 +103,7 @@ impl Check {
             O::ErrorCodeIn => Self::ErrorCode(words(&filter.value, ErrorCode::parse)?),
             O::IsStale => Self::Stale,
             O::IsManual => Self::Manual,
-            _ => Self::Value(Box::new(ValueCheck::compile(filter, format)?)),
+            _ => Self::Value(Box::new(ValueCheck::compile(filter, format, patterns)?)),
         };
         let negated = matches!(
             filter.operator,
@@ -113,7 +114,7 @@ impl Check {
 }
 
 impl ValueCheck {
-    fn compile(filter: &Filter, format: Option<&Format>) -> Option<Self> {
+    fn compile(filter: &Filter, format: Option<&Format>, patterns: &mut PatternBudget) -> Option<Self> {
         use Operator as O;
         let Filter { column_id: _, operator, value, path: _, case_sensitive, time_zone } = filter;
         let (zone, case_sensitive) = (zone(time_zone.as_deref())?, *case_sensitive);
@@ -132,7 +133,7 @@ impl ValueCheck {
             O::Contains | O::NotContains => Rule::Contains(text()?),
             O::StartsWith => Rule::StartsWith(text()?),
             O::EndsWith => Rule::EndsWith(text()?),
-            O::Matches => Rule::Matches(pattern(value.as_str()?, case_sensitive).ok()?),
+            O::Matches => Rule::Matches(patterns.compile(value.as_str()?, case_sensitive).ok()?),
             O::LessThan | O::Before => compare(Comparison::Less)?,
             O::LessThanOrEqual | O::OnOrBefore => compare(Comparison::LessOrEqual)?,
             O::GreaterThan | O::After => compare(Comparison::Greater)?,
@@ -155,6 +156,13 @@ impl ValueCheck {
 
     pub(super) fn depends_on_now(&self) -> bool {
         matches!(self.rule, Rule::Within(_))
+    }
+
+    pub(super) fn pattern(&self) -> Option<&Pattern> {
+        match &self.rule {
+            Rule::Matches(pattern) => Some(pattern),
+            _ => None,
+        }
     }
 
     pub(super) fn plain_test(&self) -> Option<PlainTest<'_>> {
@@ -213,7 +221,7 @@ impl ValueCheck {
             // A pattern may match nothing at all (`^$`, `a*`); an empty cell still matches only "".
             Rule::Matches(pattern) => {
                 let text = Value::parse(raw).text();
-                if text.is_empty() { pattern.as_str().is_empty() } else { pattern.is_match(&text) }
+                if text.is_empty() { pattern.is_blank() } else { pattern.is_match(&text) }
             }
             Rule::Compare(comparison, size) => {
                 size.order(&self.kind(&self.read(raw))).is_some_and(|order| comparison.holds(order))
@@ -279,12 +287,6 @@ impl Comparison {
 /// Reads an IANA time zone; UTC where none is named.
 pub(super) fn zone(name: Option<&str>) -> Option<TimeZone> {
     name.map_or(Some(TimeZone::UTC), |name| TimeZone::get(name).ok())
-}
-
-/// Compiles a pattern. It may match anywhere in the text; it runs in linear time, and its size is
-/// bounded.
-pub(super) fn pattern(text: &str, case_sensitive: bool) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text).case_insensitive(!case_sensitive).size_limit(PATTERN_BYTES_MAX).build()
 }
 
 /// What a cell is compared with, as the column's type reads it.

@@ -53,6 +53,21 @@ impl Filters {
         self.0.is_empty()
     }
 
+    /// Whether one of them is a pattern, which takes a while to compile.
+    pub fn has_patterns(&self) -> bool {
+        has_patterns(&self.0)
+    }
+
+    /// Whether one may be a pattern, among filters as sent.
+    pub fn may_have_patterns(sent: &serde_json::Value) -> bool {
+        let may = |node: &serde_json::Value| {
+            let word = node.get("operator").and_then(serde_json::Value::as_str);
+            word.and_then(Operator::parse) == Some(Operator::Matches)
+                || node.get("filters").is_some_and(Self::may_have_patterns)
+        };
+        sent.as_array().is_some_and(|nodes| nodes.iter().any(may))
+    }
+
     /// The columns the filters look at, in the order they are named; a column may come twice.
     pub fn columns(&self) -> Vec<&ColumnId> {
         let mut ids = Vec::new();
@@ -66,6 +81,13 @@ impl Filters {
         let kept = Self(keep(&self.0, column));
         (kept != *self).then_some(kept)
     }
+}
+
+fn has_patterns(nodes: &[FilterNode]) -> bool {
+    nodes.iter().any(|node| match node {
+        FilterNode::Group { conjunction: _, filters } => has_patterns(filters),
+        FilterNode::Filter(filter) => filter.operator == Operator::Matches,
+    })
 }
 
 fn collect<'a>(nodes: &'a [FilterNode], ids: &mut Vec<&'a ColumnId>) {

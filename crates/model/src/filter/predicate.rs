@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::check::{Check, PlainTest};
 use super::document::{Conjunction, Filter, FilterNode, Filters};
 use super::operand::SizeTest;
+use super::pattern::{Pattern, PatternBudget};
 use crate::cell::CellState;
 use crate::cell_status::CellStatus;
 use crate::path::Path;
@@ -18,9 +19,9 @@ pub struct Predicate(Vec<Node>);
 impl Predicate {
     /// A filter on a column that is gone sees an empty cell. One that can no longer be read (it was
     /// checked when it was stored) never holds, negated or not: too few rows are noticed sooner than too
-    /// many, and cost nothing to run.
+    /// many, and cost nothing to run. Nor does one whose pattern is too large beside the others.
     pub fn compile(filters: &Filters, table: &Table) -> Self {
-        Self(nodes(&filters.0, table))
+        Self(nodes(&filters.0, table, &mut PatternBudget::of_selection()))
     }
 
     /// The filters, which must all hold, for whoever asks them of many rows at once.
@@ -61,17 +62,19 @@ pub enum Test {
     State,
 }
 
-fn nodes(filters: &[FilterNode], table: &Table) -> Vec<Node> {
+fn nodes(filters: &[FilterNode], table: &Table, patterns: &mut PatternBudget) -> Vec<Node> {
     let compile = |node: &FilterNode| match node {
-        FilterNode::Group { conjunction, filters } => Node::Group(*conjunction, nodes(filters, table)),
+        FilterNode::Group { conjunction, filters } => {
+            Node::Group(*conjunction, nodes(filters, table, patterns))
+        }
         FilterNode::Filter(filter) => {
-            leaf(filter, table).map_or(Node::Never, |leaf| Node::Leaf(Box::new(leaf)))
+            leaf(filter, table, patterns).map_or(Node::Never, |leaf| Node::Leaf(Box::new(leaf)))
         }
     };
     filters.iter().map(compile).collect()
 }
 
-fn leaf(filter: &Filter, table: &Table) -> Option<Leaf> {
+fn leaf(filter: &Filter, table: &Table, patterns: &mut PatternBudget) -> Option<Leaf> {
     let column = table.by_id(filter.column_id.as_str());
     let source = column.map_or_else(Source::nothing, |column| Source::compile(table, column));
     let path = match &filter.path {
@@ -80,7 +83,7 @@ fn leaf(filter: &Filter, table: &Table) -> Option<Leaf> {
     };
     // What lies inside a value has no type.
     let format = column.and_then(|column| column.format.as_ref()).filter(|_| path.is_none());
-    let (check, negated) = Check::compile(filter, format)?;
+    let (check, negated) = Check::compile(filter, format, patterns)?;
     Some(Leaf { source, path, negated, check })
 }
 
@@ -117,6 +120,14 @@ impl Leaf {
     /// Whether the answer depends on when it is asked for.
     pub fn depends_on_now(&self) -> bool {
         matches!(&self.check, Check::Value(check) if check.depends_on_now())
+    }
+
+    /// The pattern it compares with, if it is about one.
+    pub fn pattern(&self) -> Option<&Pattern> {
+        match &self.check {
+            Check::Value(check) => check.pattern(),
+            _ => None,
+        }
     }
 
     /// The filter in a form that is quick to ask of plain text; the flag says that its opposite is asked.

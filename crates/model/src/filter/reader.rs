@@ -3,11 +3,12 @@
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value as Json};
 
-use super::check::{pattern, zone};
+use super::check::zone;
 use super::document::{Conjunction, Filter, FilterNode, Filters};
 use super::operand::Size;
 use super::operator::Operator;
 use super::operator::Shape;
+use super::pattern::PatternBudget;
 use super::within::{DAYS_MAX, MODES, Within};
 use crate::cell_status::{CellStatus, ErrorCode};
 use crate::ids::ColumnId;
@@ -19,15 +20,14 @@ use crate::table::Table;
 /// A column's id, or its header.
 pub const COLUMN_ID_CHARS_MAX: usize = NAME_CHARS_MAX;
 pub const TIME_ZONE_CHARS_MAX: usize = 100;
-/// The longest pattern for `matches`, in characters.
-const PATTERN_CHARS_MAX: usize = 1_000;
 /// The longest list a cell is compared with.
 const LIST_MAX: usize = 1_000;
 
 impl Filters {
     /// Reads filters as sent. `base` is where they stand in the body, such as `filters`.
     pub fn parse(json: &Json, base: &str, table: &Table, limits: &Limits) -> Result<Self, Vec<Offence>> {
-        let mut reader = Reader { table, leaves: 0, groups: 0, offences: Vec::new() };
+        let patterns = Some(PatternBudget::of_filters());
+        let mut reader = Reader { table, leaves: 0, groups: 0, patterns, offences: Vec::new() };
         let nodes = reader.nodes(json, base, 0);
         let leaves_max = limits.filters_max as usize;
         if reader.leaves > leaves_max {
@@ -53,6 +53,8 @@ struct Reader<'t> {
     /// How many filters were met, in groups and outside.
     leaves: usize,
     groups: usize,
+    /// What patterns may still take; `None` after one that was refused: the rest is not compiled any more.
+    patterns: Option<PatternBudget>,
     offences: Vec<Offence>,
 }
 
@@ -140,8 +142,11 @@ impl Reader<'_> {
         let zone = self.zone(time_zone.as_deref(), &format!("{at}.timeZone"));
         let operator = operator?;
         let value = fields.get("value");
-        let value_reader = ValueReader { operator, case_sensitive, zone, at: format!("{at}.value") };
-        let wrong = value_reader.offences(value);
+        let mut wrong = ValueReader { operator, zone, at: format!("{at}.value") }.offences(value);
+        if wrong.is_empty() && operator == Operator::Matches {
+            let text = value.and_then(Json::as_str).unwrap_or_default();
+            wrong.extend(self.pattern_offence(text, case_sensitive, &format!("{at}.value")));
+        }
         if !wrong.is_empty() {
             let room = OFFENCES_MAX.saturating_sub(self.offences.len());
             self.offences.extend(wrong.into_iter().take(room));
@@ -192,6 +197,12 @@ impl Reader<'_> {
         })
     }
 
+    fn pattern_offence(&mut self, text: &str, case_sensitive: bool, at: &str) -> Option<Offence> {
+        let refusal = self.patterns.as_mut()?.compile(text, case_sensitive).err()?;
+        self.patterns = None;
+        Some(Offence::new(at, refusal.message()))
+    }
+
     fn known_fields(&mut self, fields: &Map<String, Json>, at: &str, what: &str, known: &[&str]) {
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
             let message = format!("`{}` is not a field of {what}.", shortened(name));
@@ -203,7 +214,6 @@ impl Reader<'_> {
 /// Checks a filter's value against what its operator takes.
 struct ValueReader {
     operator: Operator,
-    case_sensitive: bool,
     zone: TimeZone,
     at: String,
 }
@@ -221,8 +231,7 @@ impl ValueReader {
             Shape::Nothing => matches!(value, Json::Null | Json::Bool(true)),
             Shape::Any => true,
             Shape::List => value.as_array().is_some_and(|list| list.len() <= LIST_MAX),
-            Shape::Text => value.is_string(),
-            Shape::Pattern => return self.pattern_offences(value),
+            Shape::Text | Shape::Pattern => value.is_string(),
             Shape::Size => Size::read(value, &self.zone).is_some(),
             Shape::Range => match value.as_array().map(Vec::as_slice) {
                 Some([low, high]) => match (Size::read(low, &self.zone), Size::read(high, &self.zone)) {
@@ -238,23 +247,6 @@ impl ValueReader {
             Shape::ErrorCodes => return self.word_offences(value, &ErrorCode::ALL.map(ErrorCode::word)),
         };
         if fits { Vec::new() } else { wrong(shape.right()) }
-    }
-
-    fn pattern_offences(&self, value: &Json) -> Vec<Offence> {
-        let refuse = |message: String| vec![Offence::new(&self.at, message)];
-        match value.as_str() {
-            None => refuse(format!("`matches` takes {}.", Shape::Pattern.right())),
-            Some(text) if text.chars().count() > PATTERN_CHARS_MAX => {
-                refuse(format!("A pattern can have at most {PATTERN_CHARS_MAX} characters."))
-            }
-            Some(text) => match pattern(text, self.case_sensitive) {
-                Ok(_) => Vec::new(),
-                Err(regex::Error::CompiledTooBig(_)) => refuse(
-                    "This regular expression is too large once compiled; use fewer repetitions.".to_owned(),
-                ),
-                Err(error) => refuse(unreadable_pattern(&error)),
-            },
-        }
     }
 
     fn within_offences(&self, value: &Json) -> Vec<Offence> {
@@ -330,14 +322,4 @@ fn shortened(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(CHARS_MAX).chain(['…']).collect()
-}
-
-/// Why a pattern cannot be used, with the library's reason at the end.
-fn unreadable_pattern(error: &regex::Error) -> String {
-    let told = error.to_string();
-    let reason = told.rsplit("error: ").next().unwrap_or(&told).trim();
-    format!(
-        "This pattern is not a regular expression. To find a character such as ( or * itself, write a backslash before it. \
-         ({reason})"
-    )
 }

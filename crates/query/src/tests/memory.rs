@@ -21,7 +21,7 @@ use crate::query::Query;
 use crate::selection::Selection;
 use crate::waiting_columns::WantedColumns;
 
-async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
+pub(super) async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let id = create(&*store).await;
     let row = |number: u128| {
@@ -175,7 +175,7 @@ fn sorted_by_a_without(text: &str) -> Selection {
     selection_of(&filters, &json!([{ "columnId": "col_a", "direction": "asc" }]), None)
 }
 
-async fn ask(query: &Query, project: &StoredProject, selection: Selection) {
+pub(super) async fn ask(query: &Query, project: &StoredProject, selection: Selection) {
     let of = PageOf {
         selection,
         start: Start::Offset(0),

@@ -5,5 +5,6 @@ mod made;
 mod memory;
 mod operators;
 mod orders;
+mod patterns;
 mod walks;
 mod whole;

@@ -2,6 +2,7 @@
 
 mod document;
 mod operators;
+mod patterns;
 mod reading;
 mod states;
 mod types;
