@@ -44,7 +44,7 @@ impl<S: Service> Description<S> {
         }
         operations.extend(system::operations(&mut schemas));
         let servers = openapi::servers(self.base_url.as_deref().unwrap_or("/"));
-        let document = openapi::assemble(&self.tags, servers, operations, &mut schemas, &mut faults);
+        let document = openapi::assemble(&self.tags, &servers, operations, &mut schemas, &mut faults);
         if faults.is_empty() { Ok(document) } else { Err(Fault(faults)) }
     }
 

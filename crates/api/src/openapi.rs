@@ -114,7 +114,7 @@ impl AnswerSpec {
 /// The document. What is wrong with the definitions is added to `faults`.
 pub(crate) fn assemble(
     tags: &[Tag],
-    servers: Value,
+    servers: &Value,
     mut operations: Vec<Operation>,
     schemas: &mut Schemas,
     faults: &mut Vec<String>,
