@@ -48,8 +48,8 @@ impl<T: Send + Sync + 'static> MadeOnce<T> {
 
     pub(crate) async fn get(&self) -> Result<Arc<T>, Error> {
         let make = Arc::clone(&self.make);
-        let made = self.made.get_or_try_init(|| compute_for_anyone(move || Arc::new(make())));
-        made.await.map(Arc::clone)
+        let once = self.made.get_or_try_init(|| compute_for_anyone(move || Arc::new(make())));
+        once.await.map(Arc::clone)
     }
 }
 

@@ -227,7 +227,7 @@ pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<Metrics>) -> R
 fn healthy(request: &Request) -> Response<Body> {
     match render(&Health { status: "ok" }) {
         Ok(bytes) => typed("application/json", Body::from(bytes)),
-        Err(error) => error.respond(&RequestId::of(&request)),
+        Err(error) => error.respond(&RequestId::of(request)),
     }
 }
 

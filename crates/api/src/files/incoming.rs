@@ -143,7 +143,7 @@ impl Incoming {
 }
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
-/// How workbooks begin, of Excel and LibreOffice (both are zip archives) and of older versions of Excel.
+/// How workbooks begin, of Excel and other office programs (zip archives) and of older versions of Excel.
 const SPREADSHEETS: [&[u8]; 2] = [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"];
 
 /// That a file is UTF-8, as far as its beginning tells.
