@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::answer_memory::AnswerMemory;
 use crate::checks::LazyChecks;
 use crate::definition::Definition;
-use crate::description::Description;
+use crate::description::{Description, Fault};
 use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
@@ -31,6 +31,7 @@ use crate::request_memory::RequestMemory;
 use crate::schema::SchemaLimits;
 use crate::shared_rate_limits;
 use crate::system;
+use crate::system_paths;
 use crate::trusted_proxies::TrustedProxies;
 
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.
@@ -41,11 +42,6 @@ pub struct Api<S: Service> {
     description: Description<S>,
     faults: Vec<String>,
 }
-
-/// Mistakes in the definition of the operations: the program's, not a caller's.
-#[derive(Debug, thiserror::Error)]
-#[error("the API is not well defined: {}", .0.join("; "))]
-pub struct Fault(pub Vec<String>);
 
 impl<S: Service> Api<S> {
     pub fn new(limits: Limits) -> Self {
@@ -106,7 +102,7 @@ impl<S: Service> Api<S> {
         if !faults.is_empty() {
             return Err(Fault(faults));
         }
-        description.tags.push(system::TAG);
+        description.tags.push(system_paths::TAG);
         Ok(Finished { limits, router, description })
     }
 }

@@ -7,13 +7,17 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::answer::Media;
-use crate::api::Fault;
 use crate::definition::Definition;
 use crate::endpoint::Service;
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::payload::Presence;
 use crate::schema::{SchemaLimits, Schemas};
-use crate::system;
+use crate::system_paths;
+
+/// Mistakes in the definition of the operations: the program's, not a caller's.
+#[derive(Debug, thiserror::Error)]
+#[error("the API is not well defined: {}", .0.join("; "))]
+pub struct Fault(pub Vec<String>);
 
 pub(crate) struct Description<S: Service> {
     limits: SchemaLimits,
@@ -42,7 +46,7 @@ impl<S: Service> Description<S> {
                 }
             }
         }
-        operations.extend(system::operations(&mut schemas));
+        operations.extend(system_paths::operations(&mut schemas));
         let servers = openapi::servers(self.base_url.as_deref().unwrap_or("/"));
         let document = openapi::assemble(&self.tags, &servers, operations, &mut schemas, &mut faults);
         if faults.is_empty() { Ok(document) } else { Err(Fault(faults)) }

@@ -54,12 +54,14 @@ mod shared_rate_limits;
 mod site;
 mod state;
 mod system;
+mod system_paths;
 mod trusted_proxies;
 mod versions;
 mod wire;
 
 pub use answer::{Answer, Media, render};
-pub use api::{Api, Fault, Finished, Settings, health};
+pub use api::{Api, Finished, Settings, health};
+pub use description::Fault;
 pub use endpoint::{
     Access, Call, Endpoint, Examples, Head, Idempotency, Principal, RateKey, Repeats, RequestHeader, Service,
 };
@@ -72,6 +74,7 @@ pub use public_url::PublicUrl;
 pub use rate_limits::{Rate, Rates};
 pub use service::service;
 pub use state::ApiState;
-pub use system::{is_health, refused_connection, too_many_connections};
+pub use system::{refused_connection, too_many_connections};
+pub use system_paths::is_health;
 pub use trusted_proxies::{ArrivedOverTls, TrustedProxies};
 pub use wire::timestamp;

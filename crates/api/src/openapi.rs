@@ -3,6 +3,7 @@
 mod components;
 mod conditions;
 mod scopes;
+mod tag;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,8 @@ use crate::definition::OwnHeaders;
 use crate::endpoint::{Access, Examples, Repeats, RequestHeader};
 use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas, TypeSchema};
+
+pub(crate) use tag::Tag;
 
 const TITLE: &str = "Rowmill";
 const DESCRIPTION: &str =
@@ -44,19 +47,6 @@ accepted for each of them.
 the `next`, `prev`, `first` and `last` page, as far as they are known and the header stays below 3 KiB.
 
 **Limits.** `GET /v4/limits` returns all current limits. This document contains the same values.";
-
-#[derive(Debug)]
-pub(crate) struct Tag {
-    pub name: &'static str,
-    pub description: &'static str,
-}
-
-impl Tag {
-    /// Its entry in the document.
-    pub(crate) fn entry(&self) -> Value {
-        json!({ "name": self.name, "description": self.description })
-    }
-}
 
 /// One operation, as the document needs to know it.
 #[derive(Debug)]

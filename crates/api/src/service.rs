@@ -2,7 +2,8 @@
 
 use rowmill_model::Limits;
 
-use crate::api::{Api, Fault, Finished};
+use crate::api::{Api, Finished};
+use crate::description::Fault;
 use crate::endpoints::{
     cell_image, cells, columns, comparisons, copies, events, exports, find, format_guesses, groups, hooks,
     import_jobs, imports, inbound_deliveries, keys, outbound_webhooks, projects, providers, receive_hook,

@@ -143,7 +143,7 @@ impl App {
             .filter(|field| !import.targets.contains_key(&field.name) && seen.insert(&field.name))
             .collect();
         if side_by_side {
-            guards::check_names(&import.options, fields)?;
+            import.check_names(fields)?;
         }
         if new.is_empty() {
             return Ok(());

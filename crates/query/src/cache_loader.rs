@@ -8,6 +8,7 @@ use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_store::{Store, StoreError, StoredProject};
 
+use crate::blocking::blocking;
 use crate::change_log::ChangesSince;
 use crate::column::ColumnKey;
 use crate::load::{LoadBudget, LoadError, Loaded, load, read_patch};
@@ -287,10 +288,4 @@ fn put_in_order(cached: &CachedProject, names: &[ColumnKey]) {
             cached.snapshot_mut().put_ranks(name, ranks);
         }
     }
-}
-
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, StoreError> {
-    rowmill_fairness::compute(work).await.map_err(|failure| StoreError::Backend(failure.into()))
 }

@@ -6,6 +6,7 @@
 //! (`plan.rs`, `bulk_filter.rs`) and their numbers in order (`order.rs`), kept while somebody asks for it
 //! (`order_cache.rs`). What does not fit into memory is scanned instead (`stream.rs`).
 
+mod blocking;
 mod budget;
 mod bulk_filter;
 mod cache_loader;

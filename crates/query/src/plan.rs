@@ -13,8 +13,8 @@ use rowmill_model::sort::{Direction, Order};
 use rowmill_model::{CellStatus, Table};
 use rowmill_store::{Result, StoredProject};
 
+use crate::blocking::blocking;
 use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
-use crate::cache_loader::blocking;
 use crate::column::{Column, ColumnKey, StateFacts, ValueColumn};
 use crate::cursor::sorting_digest;
 use crate::selection::Selection;

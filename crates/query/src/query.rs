@@ -8,8 +8,9 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject, Wanted};
 
+use crate::blocking::blocking;
 use crate::budget::Budget;
-use crate::cache_loader::{CacheLoader, blocking, is_current};
+use crate::cache_loader::{CacheLoader, is_current};
 use crate::order_cache::{CachedOrder, Slice, SliceOf, name_of};
 use crate::page::{Page, PageOf, Part, Start, cursor_behind, rank_before};
 use crate::plan::{Plan, slots_of};

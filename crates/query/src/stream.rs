@@ -16,7 +16,7 @@ use rowmill_store::{
     StoredRow, WantedSlots,
 };
 
-use crate::cache_loader::blocking;
+use crate::blocking::blocking;
 use crate::cursor::{Cursor, SortedBy, sorting_digest};
 use crate::page::{Page, PageOf, Start, cursor_behind, rank_before};
 use crate::place::Place;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use rowmill_store::{Result, StoredProject};
 
-use crate::cache_loader::blocking;
+use crate::blocking::blocking;
 use crate::chunked_list::ChunkedList;
 use crate::column::ColumnKey;
 use crate::order_cache::{CachedOrder, name_of};

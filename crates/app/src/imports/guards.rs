@@ -7,7 +7,7 @@ use rowmill_model::nearest::nearest;
 use rowmill_model::table::header_key;
 use rowmill_store::{StoreError, StoredProject};
 
-use super::{Import, ImportField, ImportOptions, ImportRow, NAME_CHARS_MAX};
+use super::{Import, ImportField, ImportRow, NAME_CHARS_MAX};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::rows::match_column;
@@ -38,27 +38,28 @@ impl App {
     }
 }
 
-/// Refuses formats of fields that a file with a header does not have: they are misspelt, and would do nothing. A mapping may
-/// name fields that other files have, but not a misspelling of one that this file has.
-pub(super) fn check_names(options: &ImportOptions, fields: &[ImportField]) -> Result<()> {
-    let is_there = |name: &str| fields.iter().any(|field| field.name == name);
-    let meant = |name: &str| nearest(name, fields.iter().map(|field| field.name.as_str()));
-    let offence = |(option, name): (&str, &String)| {
-        let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
-        let hint = match meant(name) {
-            Some(near) => format!("did you mean {near:?}?"),
-            None => "use a name of its first line, with the same letters".to_owned(),
-        };
-        Offence::new(format!("{option}.{shown}"), format!("is not a field of this file; {hint}"))
-    };
-    let is_misspelt = |name: &&String| meant(name).is_some_and(|near| !options.mapping.contains_key(near));
-    let mapped = options.mapping.keys().filter(is_misspelt).map(|name| ("mapping", name));
-    let named = options.formats.keys().map(|name| ("formats", name)).chain(mapped);
-    let offences: Vec<Offence> = named.filter(|(_, name)| !is_there(name)).map(offence).collect();
-    if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
-}
-
 impl Import {
+    /// Refuses formats of fields that a file with a header does not have: they are misspelt, and would do nothing. A mapping may
+    /// name fields that other files have, but not a misspelling of one that this file has.
+    pub(super) fn check_names(&self, fields: &[ImportField]) -> Result<()> {
+        let is_there = |name: &str| fields.iter().any(|field| field.name == name);
+        let meant = |name: &str| nearest(name, fields.iter().map(|field| field.name.as_str()));
+        let offence = |(option, name): (&str, &String)| {
+            let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
+            let hint = match meant(name) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "use a name of its first line, with the same letters".to_owned(),
+            };
+            Offence::new(format!("{option}.{shown}"), format!("is not a field of this file; {hint}"))
+        };
+        let is_misspelt =
+            |name: &&String| meant(name).is_some_and(|near| !self.options.mapping.contains_key(near));
+        let mapped = self.options.mapping.keys().filter(is_misspelt).map(|name| ("mapping", name));
+        let named = self.options.formats.keys().map(|name| ("formats", name)).chain(mapped);
+        let offences: Vec<Offence> = named.filter(|(_, name)| !is_there(name)).map(offence).collect();
+        if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
+    }
+
     /// Refuses to match on a column that no field of the file goes to: every row would be new.
     pub(super) fn check_match(&self, stored: &StoredProject, fields: &[ImportField]) -> Result<()> {
         let Some(name) = &self.options.match_on else { return Ok(()) };
