@@ -17,6 +17,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("exhaustion", Own:
     a_team_that_holds_its_share_is_told_to_wait,
     no_message_of_an_agent_takes_more_than_three_times_its_size,
     no_output_schema_takes_the_server_down,
+    a_project_has_a_size_without_its_rows,
 );
 
 const MB: u64 = 1_000_000;
@@ -166,6 +167,20 @@ fn explode(server: &Server, api: &Api, bomb: &Bomb) {
     let most = 3 * body.len() as u64 + 20 * MB;
     let start = String::from_utf8_lossy(&body[..body.len().min(60)]);
     assert!(grown <= most, "{method} {path} {start}… took {} MB of at most {}", grown / MB, most / MB);
+}
+
+fn a_project_has_a_size_without_its_rows() {
+    let server = Server::start(&[("ROWMILL_PROJECT_BYTES_MAX", "100000")]);
+    let api = server.api();
+    let table = api.table(&["A"]);
+    let filter = json!({ "columnId": table.column("A"), "operator": "contains", "value": "x".repeat(9_000) });
+    let large = json!({ "name": "x", "filters": [filter] });
+    let view = || table.post("/views", large.clone()).created()["view"]["id"].as_str().unwrap().to_owned();
+    let views: Vec<String> = (0..10).map(|_| view()).collect();
+    table.post("/views", large.clone()).exceeds("projectBytesMax");
+    // Nothing else is refused, and there is a way back.
+    table.patch(&format!("/views/{}", views[0]), json!({ "name": "y" })).ok();
+    table.delete(&format!("/views/{}", views[1])).ok();
 }
 
 fn no_body_takes_more_than_three_times_its_size() {

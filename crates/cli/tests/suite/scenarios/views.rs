@@ -13,7 +13,6 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("views", Versions:
     filters_come_back_as_they_were_sent,
     groups_nest_3_deep_and_no_deeper,
     a_view_has_100_filters_at_most_groups_counted_through,
-    a_project_has_8_mib_at_most_without_its_rows,
     wrong_filters_are_400_naming_the_place,
     wrong_sorting_and_visibility_are_400,
 );
@@ -185,19 +184,6 @@ fn a_view_has_100_filters_at_most_groups_counted_through(api: &Api) {
     ]);
     table.post("/views", json!({ "name": "x", "filters": halves })).exceeds("100");
     table.list(&[("filters", &json!(vec![filter; 101]).to_string())]).exceeds("100");
-}
-
-fn a_project_has_8_mib_at_most_without_its_rows(api: &Api) {
-    let table = api.table(&["A"]);
-    let filter =
-        json!({ "columnId": table.column("A"), "operator": "contains", "value": "x".repeat(10_000) });
-    let large = json!({ "name": "x", "filters": vec![filter; 100] });
-    let views: Vec<Value> = (0..8).map(|_| create(&table, large.clone())).collect();
-    table.post("/views", large.clone()).exceeds("projectBytesMax");
-    // Nothing else is refused, and there is a way back.
-    table.patch(&path(&views[0]), json!({ "name": "y" })).ok();
-    table.delete(&path(&views[1])).ok();
-    assert_eq!(list(&table).len(), 7);
 }
 
 fn wrong_filters_are_400_naming_the_place(api: &Api) {
