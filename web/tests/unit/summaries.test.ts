@@ -34,6 +34,15 @@ test.each<[SummaryKind, Format | undefined, string]>([
   expect(summaryText(kind, SUMMARY, 1234, format)).toBe(expected);
 });
 
+test.each<[number, string]>([
+  [1234567890123, '1,234,567,890,123'],
+  [9007199254740991, '9,007,199,254,740,991'],
+  [9007199254740992, '≈ 9,007,199,254,740,992'],
+  [-1e20, '≈ -100,000,000,000,000,000,000'],
+])('a figure of %d is %s', (max, expected) => {
+  expect(summaryText('max', { ...SUMMARY, max }, 1)).toBe(expected);
+});
+
 test('too many different values to count', () => {
   expect(summaryText('unique', { ...SUMMARY, unique: null }, 1)).toBe('over 1,000,000');
 });

@@ -32,9 +32,11 @@ function dateOf(text: string | null, format: Format | undefined): string {
 export function amountOf(amount: number | null, format: Format | undefined): string {
   if (amount === null) return '–';
   // Sums of fractions have digits that nobody entered: 0.30000000000000004.
-  const plain = Number(amount.toPrecision(12));
+  const plain = Number.isInteger(amount) ? amount : Number(amount.toPrecision(12));
   const isAmount = format && ['number', 'currency', 'percent'].includes(format.type);
-  return amountText(plain, isAmount ? format : { type: 'number' });
+  const text = amountText(plain, isAmount ? format : { type: 'number' });
+  // The service computes figures as doubles: beyond 2^53 they may be rounded, although the cells are not.
+  return Math.abs(amount) > Number.MAX_SAFE_INTEGER ? `≈ ${text}` : text;
 }
 
 /** An average with as many digits as are worth reading. */
