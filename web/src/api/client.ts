@@ -2,9 +2,16 @@ import createClient, { type Middleware } from 'openapi-fetch';
 import { prefix } from './base';
 import { type ApiError, toApiError, unreachable } from './error';
 import type { paths } from '../../generated/schema';
+import { parseJson, stringifyJson } from './exactNumber';
+
+const plainClient = createClient<paths>({
+  baseUrl: prefix,
+  querySerializer: { array: { style: 'form', explode: false } },
+  bodySerializer: stringifyJson,
+});
 
 /** Every documented operation, typed by openapi.json. */
-export const client = createClient<paths>({ baseUrl: prefix, querySerializer: { array: { style: 'form', explode: false } } });
+export const client = withExactNumbers(plainClient);
 
 type Listener = (error: ApiError) => void;
 let onSignedOut: Listener = () => {};
@@ -20,7 +27,20 @@ const failures: Middleware = {
     if (!response.ok) throw await failure(response);
   },
 };
-client.use(failures);
+plainClient.use(failures);
+
+type Call = (path: string, options?: object) => Promise<{ data?: string }>;
+
+/** The same client, but responses are parsed here: openapi-fetch would round long numbers. */
+function withExactNumbers(plain: typeof plainClient): typeof plainClient {
+  return new Proxy(plain, {
+    get: (_, method) => async (path: string, options?: object) => {
+      const call = Reflect.get(plain, method) as Call;
+      const answer = await call(path, { ...options, parseAs: 'text' });
+      return { ...answer, data: answer.data ? parseJson(answer.data) : undefined };
+    },
+  });
+}
 
 /** The body of a response. Failed requests have thrown already. */
 export async function data<T>(call: Promise<{ data?: T }>): Promise<T> {
@@ -32,9 +52,9 @@ export async function data<T>(call: Promise<{ data?: T }>): Promise<T> {
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await send(prefix + path, {
     method,
-    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    ...(body !== undefined && { body: stringifyJson(body), headers: { 'Content-Type': 'application/json' } }),
   });
-  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+  return response.status === 204 ? (undefined as T) : (parseJson(await response.text()) as T);
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {
@@ -49,7 +69,7 @@ async function send(url: string, init: RequestInit): Promise<Response> {
 }
 
 async function failure(response: Response): Promise<ApiError> {
-  const body: unknown = await response.json().catch(() => undefined);
+  const body: unknown = await response.text().then(parseJson).catch(() => undefined);
   const error = toApiError(response.status, body);
   if (response.status === 401) onSignedOut(error);
   return error;

@@ -1,4 +1,5 @@
 import type { components } from '../../generated/schema';
+import type { ExactNumber } from './exactNumber';
 
 type Schemas = components['schemas'];
 
@@ -72,7 +73,7 @@ export type InboundDelivery = Schemas['InboundDelivery'];
 export type ImportResult = Omit<Schemas['ImportResult'], 'success'>;
 
 /** Any JSON value. */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type Json = string | number | ExactNumber | boolean | null | Json[] | { [key: string]: Json };
 
 /** Result of a try. openapi.json types its values only as JSON. */
 export type TryResult = Schemas['Tried'] & {

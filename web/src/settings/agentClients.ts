@@ -1,3 +1,4 @@
+import { stringifyJson } from '../api/exactNumber';
 export interface AgentClient {
   id: string;
   label: string;
@@ -57,5 +58,5 @@ export function agentClients(url: string, key: string): AgentClient[] {
 }
 
 function json(config: unknown): string {
-  return JSON.stringify(config, null, 2);
+  return stringifyJson(config, 2);
 }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../api/exactNumber';
 import type { Project } from '../api/types';
 
 export interface Example {
@@ -12,7 +13,7 @@ export function examples(project: Project, base: string, teamSlug: string): Exam
   const json = '-H "Content-Type: application/json"';
   const field = project.columns.find((column) => column.type === 'manual' && !column.trigger)?.header ?? 'Input';
   // In a shell, an apostrophe ends the quoted text.
-  const row = JSON.stringify({ [field]: 'Ada' }).replaceAll("'", "'\\''");
+  const row = stringifyJson({ [field]: 'Ada' }).replaceAll("'", "'\\''");
   return [
     { label: 'Add a row', command: `curl ${auth} ${json} \\\n  ${url}/rows -d '${row}'` },
     { label: 'List rows', command: `curl ${auth} \\\n  "${url}/rows?pageSize=50"` },

@@ -1,3 +1,4 @@
+import { parseJson, stringifyJson } from '../api/exactNumber';
 import type { InboundDelivery, Project, UnknownKeys } from '../api/types';
 
 type Outcome = InboundDelivery['outcomes'][number];
@@ -30,7 +31,7 @@ export function outcomeText(outcome: Outcome): string {
 export function hookExample(project: Project, url: string): string {
   const manual = project.columns.filter((column) => column.type === 'manual' && !column.trigger).slice(0, 2);
   const names = manual.length > 0 ? manual.map(({ header }) => header) : ['Name'];
-  const row = JSON.stringify(Object.fromEntries(names.map((name) => [name, 'Ada'])));
+  const row = stringifyJson(Object.fromEntries(names.map((name) => [name, 'Ada'])));
   // In a shell, an apostrophe ends the quoted text.
   return `curl '${url}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${row.replaceAll("'", "'\\''")}'`;
 }
@@ -39,7 +40,7 @@ export function hookExample(project: Project, url: string): string {
 export function readableBody(delivery: InboundDelivery): string {
   const body = delivery.body ?? delivery.bodyBase64 ?? '';
   try {
-    return JSON.stringify(JSON.parse(body), null, 2);
+    return stringifyJson(parseJson(body), 2);
   } catch {
     return body;
   }

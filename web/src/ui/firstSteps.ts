@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { parseJson, stringifyJson } from '../api/exactNumber';
 
 /** What somebody new does in the first days, in order. */
 export const FIRST_STEPS = ['import', 'column', 'try', 'run', 'export'] as const;
@@ -22,7 +23,7 @@ function read(): State {
 
 function kept(): State {
   try {
-    const { isStarted, isDismissed, done } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<State>;
+    const { isStarted, isDismissed, done } = parseJson(localStorage.getItem(KEY) ?? '{}') as Partial<State>;
     return { isStarted: isStarted === true, isDismissed: isDismissed === true, done: FIRST_STEPS.filter((step) => done?.includes(step)) };
   } catch {
     return { isStarted: false, isDismissed: false, done: [] };
@@ -32,7 +33,7 @@ function kept(): State {
 function write(next: State): void {
   state = next;
   try {
-    localStorage.setItem(KEY, JSON.stringify(next));
+    localStorage.setItem(KEY, stringifyJson(next));
   } catch {
     // Storage may be blocked or full; the page works without it.
   }

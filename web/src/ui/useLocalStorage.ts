@@ -1,4 +1,5 @@
 import { useCallback, useState } from 'react';
+import { parseJson, stringifyJson } from '../api/exactNumber';
 
 /** State kept in local storage, such as column widths and the open view. */
 export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => void] {
@@ -8,7 +9,7 @@ export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => 
     (next: T) => {
       setValue(next);
       try {
-        localStorage.setItem(key, JSON.stringify(next));
+        localStorage.setItem(key, stringifyJson(next));
       } catch {
         // Storage may be blocked or full; the page works without it.
       }
@@ -21,7 +22,7 @@ export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => 
 function read<T>(key: string, initial: T): T {
   try {
     const text = localStorage.getItem(key);
-    return text === null ? initial : (JSON.parse(text) as T);
+    return text === null ? initial : (parseJson(text) as T);
   } catch {
     return initial;
   }

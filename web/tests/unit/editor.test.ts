@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseJson, stringifyJson } from '../../src/api/exactNumber';
 import type { Cell, Column, Json, Row } from '../../src/api/types';
 import { Editor, type UndoResult } from '../../src/table/rows/editor';
 
@@ -183,4 +184,20 @@ test('rows that were never loaded come back too, and a guest keeps one row', asy
   await editor.undo(step);
   expect(stored()).toEqual({ 1: { a: 'x' }, 3: { a: 'z' } });
   expect(told[0]).toMatchObject({ recreatedRows: 0, unrestoredRows: 1 });
+});
+
+test('numbers that JavaScript would round are undone, redone and created again with all their digits', async () => {
+  const [large, next] = [parseJson('9007199254740993') as Json, parseJson('9007199254740995') as Json];
+  const { editor, stored, trash, row } = world({ 1: { a: large } });
+  const holds = (text: string) => expect(stringifyJson(stored())).toBe(text);
+  await editor.change([{ rowId: '1', columnId: 'a', value: next, before: { value: large, status: 'idle' } }]);
+  holds('{"1":{"a":9007199254740995}}');
+  await editor.undo();
+  holds('{"1":{"a":9007199254740993}}');
+  await editor.redo();
+  holds('{"1":{"a":9007199254740995}}');
+  await editor.remove([row('1', { a: next })]);
+  trash.clear();
+  await editor.undo();
+  holds('{"made1":{"a":9007199254740995}}');
 });

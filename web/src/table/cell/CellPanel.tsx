@@ -1,5 +1,6 @@
 import { ActionIcon, Alert, Badge, Button, Group, Select, Stack, Text, Tooltip } from '@mantine/core';
 import { useCallback, useEffect, useState } from 'react';
+import { stringifyJson } from '../../api/exactNumber';
 import type { Cell, CellStatus, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { formatNumber } from '../../ui/format';
@@ -200,7 +201,7 @@ function merge(old: Row | undefined, now: Row | undefined): Row | undefined {
   if (!old || !now) return now ?? old;
   const cells = Object.entries(now.cells).map(([columnId, cell]) => {
     const before = old.cells[columnId];
-    const isSame = before?.status === cell.status && JSON.stringify(before.value) === JSON.stringify(cell.value);
+    const isSame = before?.status === cell.status && stringifyJson(before.value) === stringifyJson(cell.value);
     if (!isSame) return [columnId, cell] as const;
     // Lists do include retries, so a missing retry is over.
     const { retryAt: _, ...lasting } = before;

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
 import { toText } from '../model/values';
 import classes from './Json.module.css';
@@ -48,6 +49,6 @@ function Branch({ value, segments, chosen, onChoose }: Props & { segments: reado
 }
 
 function shorten(value: Json): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : toText(value) || 'null';
+  const text = typeof value === 'string' ? stringifyJson(value) : toText(value) || 'null';
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

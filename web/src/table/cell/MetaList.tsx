@@ -1,7 +1,9 @@
 import { Anchor, Table, Text } from '@mantine/core';
+import { stringifyJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
 import { formatCost, formatDollars, formatMilliseconds, formatNumber, pluralize } from '../../ui/format';
 import type { TriedEntry } from './outcomes';
+import { isJson } from '../model/values';
 import { ResearchSteps, Sources } from './ResearchSteps';
 import type { ResearchStep, Source } from './researchStep';
 import { TriedProviders } from './TriedProviders';
@@ -82,7 +84,7 @@ function paidTo(paid: Paid[], providerName: (id: string) => string): string {
 
 /** The model that failed before the fallback was asked, and why. */
 function firstChoice(told: Json): Json {
-  if (told === null || typeof told !== 'object' || Array.isArray(told)) return told;
+  if (!isJson(told) || Array.isArray(told)) return told;
   return `${told.model ?? told.provider ?? 'the first choice'}: ${told.message ?? told.code}`;
 }
 
@@ -99,5 +101,5 @@ function fact(name: string, value: Json) {
       </Anchor>
     );
   }
-  return <Text size="sm">{typeof value === 'string' ? value : JSON.stringify(value)}</Text>;
+  return <Text size="sm">{typeof value === 'string' ? value : stringifyJson(value)}</Text>;
 }

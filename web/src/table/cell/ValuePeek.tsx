@@ -1,7 +1,9 @@
 import { Text } from '@mantine/core';
+import { parseJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
 import { displayOf, drawnLine } from '../display/display';
 import { fieldLabel } from '../display/summary';
+import { isJson } from '../model/values';
 import { partsOf } from './jsonPath';
 import classes from './Peek.module.css';
 
@@ -51,9 +53,9 @@ export function needsPeek(value: Json | undefined, width: number, lines: number)
 }
 
 function objectIn(value: Json): Json | undefined {
-  if (typeof value === 'object') return value ?? undefined;
+  if (isJson(value)) return value;
   const { kind } = displayOf(value);
-  return typeof value === 'string' && (kind === 'fields' || kind === 'chips') ? (JSON.parse(value) as Json) : undefined;
+  return typeof value === 'string' && (kind === 'fields' || kind === 'chips') ? (parseJson(value) as Json) : undefined;
 }
 
 function partText(part: Json): string {

@@ -1,4 +1,5 @@
 import type { Json } from '../../api/types';
+import { isJson } from '../model/values';
 
 export type Segment = string | number;
 
@@ -19,5 +20,5 @@ export function writePath(segments: readonly Segment[]): string {
 /** The children of a value with the last segment of their path. */
 export function partsOf(value: Json): [Segment, Json][] {
   if (Array.isArray(value)) return value.map((part, index) => [index, part]);
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return isJson(value) ? Object.entries(value) : [];
 }

@@ -1,4 +1,6 @@
+import { isNumber } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
+import { isJson } from '../model/values';
 import { partsOf, type Segment, writePath } from './jsonPath';
 
 /** The segments of a dotted path or of a plain JSONPath; undefined for anything that selects by a rule. */
@@ -37,8 +39,13 @@ function contentsOf(value: Json, segments: readonly Segment[]): string {
   const where = segments.length === 0 ? 'the source cell' : writePath(segments);
   if (Array.isArray(value)) return value.length === 0 ? `${where} is an empty list.` : `${where} is a list of ${value.length}, counted from 0.`;
   const names = partsOf(value).map(([name]) => String(name));
-  if (typeof value !== 'object' || value === null) return `${where} is plain ${typeof value === 'string' ? 'text' : typeof value}, which has no parts.`;
+  if (!isJson(value)) return `${where} is plain ${plainKind(value)}, which has no parts.`;
   if (names.length === 0) return `${where} has no fields.`;
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
   return `${where} has ${names.slice(0, NAMED_MAX).join(', ')}${more}.`;
+}
+
+function plainKind(value: Json): string {
+  if (typeof value === 'string') return 'text';
+  return isNumber(value) ? 'number' : typeof value;
 }

@@ -1,6 +1,7 @@
 import { List, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
+import { stringifyJson } from '../../api/exactNumber';
 import { useRestoreNote } from '../../api/trash';
 import type { Column, View } from '../../api/types';
 import { pluralize } from '../../ui/format';
@@ -27,14 +28,14 @@ export function DeletionImpact({ table, column }: { table: Table; column: Column
 }
 
 async function countValues(projectId: string, columnId: string): Promise<number> {
-  const filters = JSON.stringify([{ columnId, operator: 'isNotEmpty' }]);
+  const filters = stringifyJson([{ columnId, operator: 'isNotEmpty' }]);
   const query = { pageSize: 1, columnIds: columnId, filters };
   const answer = await data(client.GET('/v4/projects/{projectId}/rows', { params: { path: { projectId }, query } }));
   return answer.pagination.totalRows ?? 0;
 }
 
 function isUsed({ filters, sorting }: View, columnId: string): boolean {
-  return JSON.stringify([filters, sorting]).includes(JSON.stringify(columnId));
+  return stringifyJson([filters, sorting]).includes(stringifyJson(columnId));
 }
 
 function names(list: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { Collapse, Group, Input, NumberInput, Select, Stack, TagsInput, TextInput, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { parseJson, stringifyJson } from '../../api/exactNumber';
 import { secretsQuery } from '../../api/queries';
 import type { HttpMethod, Json } from '../../api/types';
 import { useFieldErrors } from '../../ui/fieldErrors';
@@ -126,14 +127,14 @@ function ResponseOptions({ config, onChange }: { config: HttpConfig; onChange: (
 
 function bodyText(body: Json | undefined): string {
   if (body === undefined || body === null) return '';
-  return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+  return typeof body === 'string' ? body : stringifyJson(body, 2);
 }
 
 /** Valid JSON is sent as JSON, anything else as text. */
 function readBody(text: string): Json {
   if (text.trim() === '') return null;
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     return text;
   }

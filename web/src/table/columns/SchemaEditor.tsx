@@ -1,6 +1,9 @@
 import { ActionIcon, Button, Group, Input, JsonInput, Select, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { parseJson, stringifyJson } from '../../api/exactNumber';
+import type { Json } from '../../api/types';
 import { Icon } from '../../ui/Icon';
+import { isJson } from '../model/values';
 import { fieldsOf, type SchemaField, schemaOf } from './schemaFields';
 
 type Schema = Record<string, unknown>;
@@ -103,7 +106,7 @@ interface RawProps extends Props {
 }
 
 function RawSchema({ value, onChange, onEditFields }: RawProps) {
-  const [raw, setRaw] = useState(value ? JSON.stringify(value, null, 2) : '');
+  const [raw, setRaw] = useState(value ? stringifyJson(value, 2) : '');
   return (
     <Stack gap={6}>
       <JsonInput
@@ -131,8 +134,8 @@ function RawSchema({ value, onChange, onEditFields }: RawProps) {
 function parse(text: string): Schema | null | undefined {
   if (text.trim() === '') return null;
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Schema) : undefined;
+    const value = parseJson(text) as Json;
+    return isJson(value) ? (value as Schema) : undefined;
   } catch {
     return undefined;
   }

@@ -131,5 +131,5 @@ function Sent({ title, resolved }: { title?: string; resolved: Record<string, Js
 }
 
 function isEmptyObject(value: Json): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  return isJson(value) && Object.keys(value).length === 0;
 }

@@ -1,3 +1,4 @@
+import { isExactNumber, stringifyJson } from '../../api/exactNumber';
 import type { Column, ColumnCreate } from '../../api/types';
 import { type ColumnDraft, draftOf, toBody } from './draft';
 
@@ -11,7 +12,7 @@ export function toChange(draft: ColumnDraft, stored: ColumnDraft): ColumnCreate 
 /** What to try. The service merges it into the stored column; if something was removed, it is tried as a column of its own. */
 export function toTry(draft: ColumnDraft, stored: Column | undefined): { column: ColumnCreate; columnId?: string } {
   const column = toBody(draft);
-  const isRemoved = stored !== undefined && JSON.stringify(toChange(draft, draftOf(stored))) !== JSON.stringify(column);
+  const isRemoved = stored !== undefined && stringifyJson(toChange(draft, draftOf(stored))) !== stringifyJson(column);
   return stored && !isRemoved ? { column, columnId: stored.id } : { column };
 }
 
@@ -23,5 +24,5 @@ function withRemovals(before: unknown, after: unknown): unknown {
 }
 
 function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }

@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/schema';
+import { stringifyJson } from '../../api/exactNumber';
 import type { Column, ColumnCreate, FanOut, FilterNode, Format, Json, Provider, WaterfallProvider } from '../../api/types';
 import { guessColumns } from '../model/guessColumns';
 import { lookupKind, mappingPath, missingInputs, providersPath } from '../model/lookups';
@@ -111,7 +112,7 @@ export function draftOf(column: Column): ColumnDraft {
 
 /** Whether the draft differs from its start. Text that was typed and removed again does not count. */
 export function hasChanges(start: ColumnDraft, changes: DraftPart): boolean {
-  return Object.entries(changes).some(([part, value]) => JSON.stringify(value) !== JSON.stringify(start[part as keyof ColumnDraft]));
+  return Object.entries(changes).some(([part, value]) => stringifyJson(value) !== stringifyJson(start[part as keyof ColumnDraft]));
 }
 
 /** The changes made after these were sent. */

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import { labelOf } from '../../api/fieldMessages';
 import type { Column } from '../../api/types';
 import { referenceLabel, tokenize } from '../template/tokens';
@@ -102,5 +103,5 @@ function isFields(value: unknown): value is Fields {
 
 /** Missing and null are the same. */
 function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+  return stringifyJson(one ?? null) === stringifyJson(other ?? null);
 }

@@ -2,6 +2,7 @@ import type { Column, FanOut, Json } from '../../api/types';
 import { partsOf, writePath } from '../cell/jsonPath';
 import { readPath } from '../cell/missingPart';
 import { guessColumns } from '../model/guessColumns';
+import { isJson } from '../model/values';
 
 /** Where a list is: a column, and the path in it. */
 export interface ListSource {
@@ -28,7 +29,7 @@ export function itemsAt(value: Json, path: string): Json[] | undefined {
   for (const segment of segments ?? []) part = partsOf(part ?? null).find(([name]) => name === segment)?.[1];
   if (!segments || part === undefined) return undefined;
   if (Array.isArray(part)) return part;
-  return typeof part === 'object' && part !== null ? [part] : undefined;
+  return isJson(part) ? [part] : undefined;
 }
 
 /** The path to the first list in a value, if there is one: `pages` of a crawl. */
@@ -50,7 +51,7 @@ export function guessMapping(items: readonly Json[], columns: readonly Column[])
   const fields = names.map((name) => ({ id: name, header: spaced(name) }) as Column);
   const sample = (name: string) => items.slice(0, SAMPLES_MAX).map((item) => partsOf(item).find(([key]) => key === name)?.[1] ?? null);
   const targets = fillable(columns).filter(({ id }) => id !== '_trigger');
-  const isPlain = items.length > 0 && items.every((item) => typeof item !== 'object' || item === null);
+  const isPlain = items.length > 0 && !items.some(isJson);
   const guesses = guessColumns(targets.map(({ header }) => header), fields, sample);
   const found = targets.flatMap(({ id, header }): [string, string][] => {
     const guess = guesses[header];

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
+import { stringifyJson } from '../../api/exactNumber';
 import type { Column, Format } from '../../api/types';
 import type { Table } from '../state/useTable';
 import { sampleValues } from './sampleValues';
@@ -15,7 +16,7 @@ export function useGuess(table: Table, column: Column | undefined): Guess | unde
   const values = column && !column.format ? sampleValues(table, column.id).filter((value) => value !== null && value !== '') : [];
   const header = column?.header ?? '';
   const guess = useQuery({
-    queryKey: ['guess', table.project.id, column?.id, header, JSON.stringify(values).length, values.length],
+    queryKey: ['guess', table.project.id, column?.id, header, stringifyJson(values).length, values.length],
     enabled: values.length > 0,
     staleTime: 60_000,
     queryFn: async () => (await data(client.POST('/v4/formats/guess', { body: { columns: [{ header, values }] } }))).columns[0] ?? null,

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { ProjectItem } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { tickFirstStep } from '../../ui/firstSteps';
@@ -129,7 +130,7 @@ function placeCommands({ table, projects, onNavigate, onHelp, otherScheme, onSch
 
 function saveRecipe({ project, columns }: Table): void {
   const recipe = recipeOf(project.title, columns);
-  const url = URL.createObjectURL(new Blob([`${JSON.stringify(recipe, null, 2)}\n`], { type: 'application/json' }));
+  const url = URL.createObjectURL(new Blob([`${stringifyJson(recipe, 2)}\n`], { type: 'application/json' }));
   download(url, `${project.title}.recipe.json`);
   URL.revokeObjectURL(url);
 }

@@ -1,3 +1,4 @@
+import { isNumber } from '../../api/exactNumber';
 import type { Column, Format, Json } from '../../api/types';
 import { choiceColors } from './chipColors';
 
@@ -38,7 +39,7 @@ export function guessStyle(column: Pick<Column, 'header' | 'dataShape' | 'format
   if (column.format) return { kind: 'plain', isGrouped, format: column.format };
   const filled = samples.filter((value) => value !== null && value !== '');
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
-  if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value)))) return { kind: 'number', isGrouped };
+  if (areAll((value) => isNumber(value) || (typeof value === 'string' && NUMBER.test(value)))) return { kind: 'number', isGrouped };
   if (areAll((value) => typeof value === 'boolean' || (typeof value === 'string' && YES_OR_NO.test(value)))) return { kind: 'checkbox', isGrouped };
   if (!IS_NAME.test(column.header) && isChoice(filled)) return { kind: 'select', isGrouped, colors: choiceColors(filled.map((value) => String(value).trim())) };
   return { kind: 'plain', isGrouped };

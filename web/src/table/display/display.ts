@@ -1,11 +1,12 @@
+import { isExactNumber, isNumber, type JsonNumber, parseJson, readNumber } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
-import { toText } from '../model/values';
+import { isJson, toText } from '../model/values';
 import { colorOf } from './chipColors';
 import { type ColumnStyle, PLAIN } from './columnStyle';
 import { dateText } from './dates';
 import type { Chip, Display } from './shown';
 import { isWebAddress, shortAddress, summarize, titleOf } from './summary';
-import { typedDisplay } from './typedDisplay';
+import { amountText, typedDisplay } from './typedDisplay';
 
 export type { Chip, Display } from './shown';
 
@@ -27,16 +28,17 @@ export function displayOf(value: Json | undefined, style: ColumnStyle = PLAIN): 
   const typed = style.format && typedDisplay(value ?? null, style.format);
   if (typed) return typed;
   if (value === null || value === undefined) return { kind: 'text', text: '' };
-  if (typeof value === 'object') return ofObject(value);
+  if (isJson(value)) return ofObject(value);
   if (typeof value === 'boolean') return checkbox(value);
-  if (typeof value === 'number') return { kind: 'number', text: numberText(value, style) };
+  if (isNumber(value)) return { kind: 'number', text: numberText(value, style) };
   return ofText(value, style);
 }
 
 function ofText(text: string, style: ColumnStyle): Display {
   const trimmed = text.trim();
   if (style.kind === 'checkbox' && /^(true|false)$/i.test(trimmed)) return checkbox(trimmed.toLowerCase() === 'true');
-  if (style.kind === 'number' && trimmed !== '' && String(Number(trimmed)) === trimmed) return { kind: 'number', text: numberText(Number(trimmed), style) };
+  const number = style.kind === 'number' ? readNumber(trimmed) : undefined;
+  if (number !== undefined && String(number) === trimmed) return { kind: 'number', text: numberText(number, style) };
   if (style.kind === 'select' && trimmed !== '') return chips([{ label: trimmed, color: style.colors?.get(trimmed) ?? colorOf(trimmed) }], trimmed);
   if (isWebAddress(trimmed)) {
     const url = /^www\./i.test(trimmed) ? `https://${trimmed}` : trimmed;
@@ -62,7 +64,7 @@ function parsed(text: string): Display | undefined {
 
 function attempt(text: string): Display | undefined {
   try {
-    return ofObject(JSON.parse(text) as Json[]);
+    return ofObject(parseJson(text) as Json[]);
   } catch {
     return undefined;
   }
@@ -78,7 +80,7 @@ function ofObject(value: Json[] | Record<string, Json>): Display {
 
 function ofList(items: Json[]): Display {
   if (items.length === 0) return { kind: 'fields', title: '', details: 'Empty list', text: 'Empty list' };
-  const labels = items.slice(0, CHIPS_MAX).map((item) => (typeof item === 'object' && item !== null ? titleOf(item) : toText(item)) || '…');
+  const labels = items.slice(0, CHIPS_MAX).map((item) => (isJson(item) ? titleOf(item) : toText(item)) || '…');
   const isChoice = items.every((item) => typeof item === 'string' && item.length <= 30);
   const shown = labels.map((label): Chip => (isChoice ? { label, color: colorOf(label) } : { label }));
   const rest = items.length - shown.length;
@@ -101,10 +103,14 @@ function checkbox(isChecked: boolean): Display {
 const GROUPED = new Intl.NumberFormat(undefined, { maximumFractionDigits: 12 });
 /** Smaller numbers are easy to read without separators, and may be years. */
 const GROUPED_MIN = 10_000;
+/** Larger numbers are written with an exponent, which has no groups. */
+const GROUPED_MAX = 1e21;
 
-function numberText(value: number, { isGrouped }: ColumnStyle): string {
-  const isLarge = Math.abs(value) >= GROUPED_MIN && Math.abs(value) < 1e15;
-  return isGrouped && isLarge ? GROUPED.format(value) : String(value);
+function numberText(value: JsonNumber, { isGrouped }: ColumnStyle): string {
+  const size = Math.abs(Number(value));
+  if (!isGrouped || size < GROUPED_MIN) return String(value);
+  if (isExactNumber(value)) return amountText(value, { type: 'number' });
+  return size < GROUPED_MAX ? GROUPED.format(value) : String(value);
 }
 
 /** The text of a display as it is drawn: links without their protocol. */

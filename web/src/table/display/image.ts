@@ -1,4 +1,6 @@
+import { parseJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
+import { isJson } from '../model/values';
 
 /** Words that name an image, in a header or a field. The first that is found counts. */
 const NAMES = ['thumbnail', 'logo', 'avatar', 'photo', 'picture', 'image', 'images', 'icon', 'favicon', 'screenshot'];
@@ -33,7 +35,7 @@ const KNOWN_MAX = 2_000;
 export function imageIn(header: string, value: Json | undefined): string | undefined {
   // Most texts are neither an address nor JSON.
   if (typeof value === 'string') return /^\s*(https?:|www\.|data:image|[[{])/i.test(value) ? inText(value, isImageHeader(header)) : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (!isJson(value)) return undefined;
   return inObject(value, isImageHeader(header));
 }
 
@@ -60,7 +62,7 @@ function inText(text: string, isNamed: boolean): string | undefined {
 
 function parsed(text: string, isNamed: boolean): string | undefined {
   try {
-    return inObject(JSON.parse(text) as Json[], isNamed);
+    return inObject(parseJson(text) as Json[], isNamed);
   } catch {
     return undefined;
   }
@@ -77,7 +79,7 @@ function inObject(value: Json[] | Record<string, Json>, isNamed: boolean): strin
 
 function search(value: Json, sign: Sign, depth: number): string | undefined {
   if (typeof value === 'string') return address(value.trim(), sign);
-  if (typeof value !== 'object' || value === null || depth === DEPTH_MAX) return undefined;
+  if (!isJson(value) || depth === DEPTH_MAX) return undefined;
   if (Array.isArray(value)) return first(value.slice(0, ENTRIES_MAX), (entry) => search(entry, sign, depth + 1));
   return inFields(value, sign, depth);
 }

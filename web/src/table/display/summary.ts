@@ -1,4 +1,6 @@
+import { isNumber } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
+import { isJson } from '../model/values';
 
 /** Fields that name a thing, best first. */
 const TITLES = [
@@ -21,7 +23,7 @@ export function summarize(whole: Record<string, Json>): Summary {
   const fields = Object.entries(value).filter(([, part]) => !isBlank(part));
   if (fields.length === 0) return { title: '', details: Object.keys(value).length === 0 ? 'No fields' : 'All fields are empty' };
   // Numbers alone are counts or measures: none of them is a name for the others.
-  const isAllNumbers = fields.length > 1 && fields.every(([, part]) => typeof part === 'number');
+  const isAllNumbers = fields.length > 1 && fields.every(([, part]) => isNumber(part));
   const titleKey = isAllNumbers ? undefined : titleKeyOf(value);
   const title = titleKey === undefined ? '' : leaf(value[titleKey] ?? null, LETTERS_MAX);
   const details = fields
@@ -36,7 +38,7 @@ function unwrapped(value: Record<string, Json>): Record<string, Json> {
   let inner = value;
   for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
     const [only, ...others] = Object.values(inner);
-    if (others.length > 0 || typeof only !== 'object' || only === null || Array.isArray(only)) break;
+    if (others.length > 0 || !isJson(only) || Array.isArray(only)) break;
     inner = only;
   }
   return inner;
@@ -44,7 +46,7 @@ function unwrapped(value: Record<string, Json>): Record<string, Json> {
 
 /** What a value is about, in a few words. */
 export function titleOf(value: Json, depth = 0): string {
-  if (typeof value !== 'object' || value === null) return leaf(value, LETTERS_MAX);
+  if (!isJson(value)) return leaf(value, LETTERS_MAX);
   if (Array.isArray(value)) return value.length === 1 ? '1 item' : `${value.length} items`;
   const key = titleKeyOf(value, depth);
   return key === undefined ? '' : leaf(value[key] ?? null, LETTERS_MAX, depth + 1);
@@ -82,7 +84,7 @@ function detail(key: string, part: Json): string {
 
 function leaf(value: Json, lettersMax: number, depth = 0): string {
   if (value === null) return '';
-  if (typeof value === 'object') return Array.isArray(value) || depth >= DEPTH_MAX ? '' : titleOf(value, depth);
+  if (isJson(value)) return Array.isArray(value) || depth >= DEPTH_MAX ? '' : titleOf(value, depth);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   const text = String(value).replace(/\s+/g, ' ').trim();
   const short = isWebAddress(text) ? shortAddress(text) : text;
@@ -90,5 +92,5 @@ function leaf(value: Json, lettersMax: number, depth = 0): string {
 }
 
 function isBlank(value: Json): boolean {
-  return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+  return value === null || value === '' || (isJson(value) && Object.keys(value).length === 0);
 }

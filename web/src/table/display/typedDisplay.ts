@@ -1,3 +1,4 @@
+import { isExactNumber, type JsonNumber } from '../../api/exactNumber';
 import type { DateStyle, Format, Json, OptionColor } from '../../api/types';
 import { misfitText } from '../formats/format';
 import { readValue } from '../formats/reading';
@@ -30,7 +31,7 @@ export function typedDisplay(value: Json, format: Format): Display | undefined {
     case 'number':
     case 'currency':
     case 'percent':
-      return { kind: 'number', text: amountText(Number(read), format) };
+      return { kind: 'number', text: amountText(read as JsonNumber, format) };
     case 'rating':
       return { kind: 'rating', rating: Number(read), max: format.max ?? 5, text: `${Number(read)} of ${format.max ?? 5}` };
     case 'date':
@@ -68,18 +69,34 @@ export function chipOf(label: string, format: Format): Chip {
 
 const formats = new Map<string, Intl.NumberFormat>();
 
+/** Fraction digits of a double and of an exact number. */
+const FRACTION_MAX = 12;
+const EXACT_FRACTION_MAX = 20;
+/** Exact numbers that are formatted; longer ones and those with an exponent are shown as they are stored. */
+const FORMATTED = new RegExp(`^-?\\d{1,60}(\\.\\d{1,${EXACT_FRACTION_MAX}})?$`);
+
 /** A number as the column's type shows it. */
-export function amountText(value: number, { type, currency = 'USD', decimals }: Format): string {
-  const key = `${type} ${currency} ${decimals}`;
+export function amountText(value: JsonNumber, format: Format): string {
+  const text = isExactNumber(value) ? exactText(value.text, format) : formatter(format, FRACTION_MAX).format(value);
+  return format.type === 'percent' ? `${text} %` : text;
+}
+
+/** Browsers format the digits of a text without rounding them to a double. */
+function exactText(digits: string, format: Format): string {
+  return FORMATTED.test(digits) ? formatter(format, EXACT_FRACTION_MAX).format(digits as `${number}`) : digits;
+}
+
+function formatter({ type, currency = 'USD', decimals }: Format, fractionMax: number): Intl.NumberFormat {
+  const key = `${type} ${currency} ${decimals} ${fractionMax}`;
   let format = formats.get(key);
   if (!format) {
     format = new Intl.NumberFormat(undefined, {
       ...(type === 'currency' && ({ style: 'currency', currency } as const)),
-      ...(decimals === undefined ? type !== 'currency' && { maximumFractionDigits: 12 } : { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+      ...(decimals === undefined ? type !== 'currency' && { maximumFractionDigits: fractionMax } : { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
     });
     formats.set(key, format);
   }
-  return type === 'percent' ? `${format.format(value)} %` : format.format(value);
+  return format;
 }
 
 const LOCALES: Readonly<Record<Exclude<DateStyle, 'local' | 'iso'>, string>> = { us: 'en-US', european: 'en-GB' };

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { stringifyJson } from '../../api/exactNumber';
 import { notifyError } from '../../ui/notify';
 import { cellSelection, type Selection } from '../grid/selection';
 import type { Table } from '../state/useTable';
@@ -22,7 +23,7 @@ export function useFind(table: Table, onSelect: (selection: Selection) => void) 
   }, [table.selection.cell]);
   /** Steps are taken one after the other, however quickly a key is pressed. */
   const steps = useRef(Promise.resolve());
-  const key = JSON.stringify([text, table.query, table.shownColumns.map(({ id }) => id)]);
+  const key = stringifyJson([text, table.query, table.shownColumns.map(({ id }) => id)]);
 
   const look = (direction: Step['direction']) => {
     if (text === '') return;

@@ -1,6 +1,8 @@
+import { type JsonNumber, readNumber } from '../../api/exactNumber';
+
 /** A number in text, and what is written beside it. The service reads amounts the same way. */
 export interface Amount {
-  number: number;
+  number: JsonNumber;
   /** A currency's sign or code, `%`, or nothing. */
   sign: string;
 }
@@ -12,7 +14,8 @@ const GROUP_MARKS = ".,\u0020'\u2019\u00a0\u202f\u2009";
 /** Reads a text that is one number, such as `1,200.50`, `1.200,50`, `$5`, `12 %` or `(3)`. */
 export function readAmount(whole: string): Amount | undefined {
   const text = whole.trim();
-  if (PLAIN.test(text)) return { number: Number(text), sign: '' };
+  const plain = PLAIN.test(text) ? readNumber(text) : undefined;
+  if (plain !== undefined) return { number: plain, sign: '' };
   const isInBrackets = text.startsWith('(') && text.endsWith(')');
   const inner = isInBrackets ? text.slice(1, -1).trim() : text;
   const parts = /^(\D*)(\d(?:.*\d)?)(\D*)$/s.exec(inner);
@@ -25,8 +28,9 @@ export function readAmount(whole: string): Amount | undefined {
   const before = isFraction ? '' : signed.rest;
   const after = (parts[3] ?? '').trim();
   if (before && after) return undefined;
-  const number = Number(isFraction ? `0.${digits}` : digits);
-  return { number: signed.isMinus || isInBrackets ? -number : number, sign: before || after };
+  const minus = signed.isMinus || isInBrackets ? '-' : '';
+  const number = readNumber(`${minus}${isFraction ? '.' : ''}${digits}`);
+  return number === undefined ? undefined : { number, sign: before || after };
 }
 
 function withoutSign(text: string): { rest: string; isMinus: boolean } | undefined {

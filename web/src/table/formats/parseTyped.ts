@@ -1,3 +1,4 @@
+import { parseJson, readNumber } from '../../api/exactNumber';
 import type { Format, Json } from '../../api/types';
 import { parseTyped } from '../model/values';
 import { readValue } from './reading';
@@ -16,25 +17,31 @@ export function parseFor(text: string, before: Json, format: Format | undefined)
       return reading.kind === 'fits' ? reading.value : text;
     }
     case 'multiSelect': {
-      const reading = readValue(parseJson(text) ?? text, format);
+      const reading = readValue(parseStructure(text) ?? text, format);
       return reading.kind === 'fits' ? reading.value : text;
     }
     case 'number':
     case 'currency':
     case 'percent':
-      return String(Number(text)) === text.trim() ? Number(text) : text;
+      return plainNumber(text) ?? text;
     case 'json':
-      return parseJson(text) ?? text;
+      return parseStructure(text) ?? text;
     default:
       return text;
   }
 }
 
+/** A number that is written as it would be shown again. */
+function plainNumber(text: string): Json | undefined {
+  const number = readNumber(text);
+  return String(number) === text.trim() ? number : undefined;
+}
+
 /** JSON that is an object or a list. */
-function parseJson(text: string): Json | undefined {
+function parseStructure(text: string): Json | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text) as Json;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
+import { isNumber, type JsonNumber, parseJson } from '../../api/exactNumber';
 import type { Format, Json } from '../../api/types';
-import { toText } from '../model/values';
+import { isJson, toText } from '../model/values';
 import { readAmount } from './amounts';
 import { isIsoDate, toIsoDate } from './calendar';
 import { isEmail, isUrl, readPhone } from './contacts';
@@ -24,11 +25,11 @@ export function isMisfit(value: Json | undefined, format: Format | undefined): b
 
 function isEmpty(value: Json | undefined): boolean {
   if (value === null || value === undefined || value === '') return true;
-  return typeof value === 'object' && Object.keys(value).length === 0;
+  return isJson(value) && Object.keys(value).length === 0;
 }
 
 function fitting(value: Json, format: Format): Json | undefined {
-  const isScalar = typeof value !== 'object';
+  const isScalar = !isJson(value);
   const text = typeof value === 'string' ? value : undefined;
   const only = (fits: boolean) => (fits ? value : undefined);
   switch (format.type) {
@@ -38,7 +39,7 @@ function fitting(value: Json, format: Format): Json | undefined {
     case 'number':
     case 'currency':
     case 'percent':
-      return typeof value === 'number' ? finite(value) : text === undefined ? undefined : finite(readNumber(text, format));
+      return isNumber(value) ? finite(value) : text === undefined ? undefined : finite(readNumber(text, format));
     case 'rating':
       return readRating(value, format.max ?? 5);
     case 'date':
@@ -62,11 +63,11 @@ function fitting(value: Json, format: Format): Json | undefined {
 }
 
 /** Infinite numbers would end every sum. */
-function finite(number: number | undefined): number | undefined {
-  return number !== undefined && Number.isFinite(number) ? number : undefined;
+function finite(number: JsonNumber | undefined): JsonNumber | undefined {
+  return number !== undefined && Number.isFinite(Number(number)) ? number : undefined;
 }
 
-function readNumber(text: string, format: Format): number | undefined {
+function readNumber(text: string, format: Format): JsonNumber | undefined {
   const amount = readAmount(text);
   if (!amount) return undefined;
   const { number, sign } = amount;
@@ -77,8 +78,8 @@ function readNumber(text: string, format: Format): number | undefined {
 }
 
 function readRating(value: Json, max: number): number | undefined {
-  const isNumber = typeof value === 'number' || (typeof value === 'string' && /^\s*[+-]?(0|[1-9]\d*)(\.\d+)?\s*$/.test(value));
-  const rating = isNumber ? Number(value) : -1;
+  const isRead = isNumber(value) || (typeof value === 'string' && /^\s*[+-]?(0|[1-9]\d*)(\.\d+)?\s*$/.test(value));
+  const rating = isRead ? Number(value) : -1;
   return Number.isInteger(rating) && rating >= 0 && rating <= max ? rating : undefined;
 }
 
@@ -89,7 +90,7 @@ function readTruth(text: string): boolean | undefined {
 }
 
 function optionNamed(value: Json, { options = [] }: Format): string | undefined {
-  if (typeof value === 'object') return undefined;
+  if (isJson(value)) return undefined;
   const text = toText(value);
   if (options.length === 0) return text;
   const wanted = text.trim().toLowerCase();
@@ -98,7 +99,7 @@ function optionNamed(value: Json, { options = [] }: Format): string | undefined 
 
 function optionsNamed(value: Json, format: Format): string[] | undefined {
   if (Array.isArray(value)) return all(value.map((item) => optionNamed(item, format)));
-  if (typeof value === 'object') return undefined;
+  if (isJson(value)) return undefined;
   const whole = format.options?.length ? optionNamed(value, format) : undefined;
   if (whole !== undefined) return [whole];
   const parts = toText(value).split(/[,;]/).map((part) => part.trim());
@@ -112,7 +113,7 @@ function all(names: readonly (string | undefined)[]): string[] | undefined {
 
 function isJsonText(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
+import { stringifyJson } from '../../api/exactNumber';
 import type { Format, Json } from '../../api/types';
 import { chipOf } from '../display/typedDisplay';
 import { readValue } from '../formats/reading';
@@ -134,5 +135,5 @@ function chosenIn(value: Json, format: Format): string[] {
 
 /** Several options as JSON, so that options may contain commas. */
 function listText(chosen: readonly string[]): string {
-  return chosen.length === 0 ? '' : chosen.length === 1 ? (chosen[0] ?? '') : JSON.stringify(chosen);
+  return chosen.length === 0 ? '' : chosen.length === 1 ? (chosen[0] ?? '') : stringifyJson(chosen);
 }

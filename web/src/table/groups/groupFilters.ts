@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { Filter, FilterNode, Json } from '../../api/types';
 import { isGroup } from '../views/operators';
 
@@ -25,5 +26,5 @@ export function toggleGroup(filters: readonly FilterNode[], wanted: Filter): Fil
 }
 
 function isSame(a: Filter, b: Filter): boolean {
-  return a.operator === b.operator && JSON.stringify(a.value) === JSON.stringify(b.value);
+  return a.operator === b.operator && stringifyJson(a.value) === stringifyJson(b.value);
 }

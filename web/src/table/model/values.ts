@@ -1,3 +1,4 @@
+import { isExactNumber, isNumber, parseJson, readNumber, stringifyJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
 
 /**
@@ -6,17 +7,14 @@ import type { Json } from '../../api/types';
  */
 export function parseTyped(text: string, before: Json): Json {
   if (text === '') return null;
-  if (typeof before === 'number') {
-    const number = Number(text);
-    return text.trim() !== '' && Number.isFinite(number) ? number : text;
-  }
+  if (isNumber(before)) return readNumber(text) ?? text;
   if (typeof before === 'boolean') {
     const word = text.trim().toLowerCase();
     return word === 'true' ? true : word === 'false' ? false : text;
   }
-  if (typeof before === 'object' && before !== null) {
+  if (isJson(before)) {
     try {
-      return JSON.parse(text) as Json;
+      return parseJson(text) as Json;
     } catch {
       return text;
     }
@@ -27,14 +25,15 @@ export function parseTyped(text: string, before: Json): Json {
 /** A value as one line of text, for copying and for editing anything but JSON. */
 export function toText(value: Json | undefined): string {
   if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return isJson(value) ? stringifyJson(value) : String(value);
 }
 
 /** A value as text for reading and editing; JSON is indented. */
 export function toPretty(value: Json | undefined): string {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : toText(value);
+  return isJson(value) ? stringifyJson(value, 2) : toText(value);
 }
 
-export function isJson(value: Json | undefined): boolean {
-  return typeof value === 'object' && value !== null;
+/** Whether a value is an object or a list. An exact number is neither, although `typeof` says so. */
+export function isJson(value: Json | undefined): value is Json[] | { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !isExactNumber(value);
 }

@@ -1,7 +1,9 @@
+import { parseJson } from '../../api/exactNumber';
 import type { Column, ColumnCreate, Json } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { NamedColumns, Recipe, RecipeColumn } from '../model/recipe';
 import { templateOf } from '../model/templates';
+import { isJson } from '../model/values';
 import { referredColumns } from '../template/tokens';
 
 const REFERENCE = /@\{([^{}]+)\}/g;
@@ -24,7 +26,7 @@ function renamed(value: Json, names: NamedColumns): Json {
     });
   if (typeof value === 'string') return rename(value);
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));
-  if (value === null || typeof value !== 'object') return value;
+  if (!isJson(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renamed(item, names)]));
 }
 
@@ -81,7 +83,7 @@ function named(column: Column, headers: NamedColumns): RecipeColumn {
 export function parseRecipe(text: string): Recipe {
   let read: unknown;
   try {
-    read = JSON.parse(text);
+    read = parseJson(text);
   } catch {
     throw new Error('This file is not JSON.');
   }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
 
 /** Limits of one request: what the service accepts, and small enough to show progress. */
@@ -9,7 +10,7 @@ export function* inBatches<T>(items: readonly T[], valueOf: (item: T) => Json): 
   let batch: T[] = [];
   let letters = 0;
   for (const item of items) {
-    const size = JSON.stringify(valueOf(item)).length + 80;
+    const size = stringifyJson(valueOf(item)).length + 80;
     if (batch.length > 0 && (batch.length >= ITEMS_MAX || letters + size > LETTERS_MAX)) {
       yield batch;
       [batch, letters] = [[], 0];

@@ -1,4 +1,5 @@
 import { prefix } from '../../api/base';
+import { parseJson } from '../../api/exactNumber';
 import type { Status } from '../../api/types';
 import type { RowChanges } from './rowStore';
 
@@ -34,11 +35,11 @@ export function subscribeToProject(projectId: string, handlers: ProjectEventHand
       if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MILLISECONDS);
     };
     source.addEventListener('rows', (event: MessageEvent<string>) => {
-      handlers.onRows(JSON.parse(event.data) as RowChanges);
+      handlers.onRows(parseJson(event.data) as RowChanges);
     });
     source.addEventListener('status', (event: MessageEvent<string>) => {
       lastEventId = event.lastEventId;
-      handlers.onStatus(JSON.parse(event.data) as Status);
+      handlers.onStatus(parseJson(event.data) as Status);
     });
     source.addEventListener('project', () => handlers.onProject());
     source.addEventListener('reset', () => handlers.onReset());

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { FilterNode, Row, Sorting, TriggerBody } from '../../api/types';
 
 /** Which rows a list has, and in which order. */
@@ -21,8 +22,8 @@ export function isFiltered(query: RowQuery): boolean {
 /** A query as URL parameters of the API. */
 export function queryParams(query: RowQuery) {
   return {
-    ...(query.filters.length > 0 && { filters: JSON.stringify(query.filters) }),
-    ...(query.sorting.length > 0 && { sorting: JSON.stringify(query.sorting) }),
+    ...(query.filters.length > 0 && { filters: stringifyJson(query.filters) }),
+    ...(query.sorting.length > 0 && { sorting: stringifyJson(query.sorting) }),
     ...(query.search && { search: query.search }),
   };
 }

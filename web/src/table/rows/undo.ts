@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { Column, Json, Row } from '../../api/types';
 import type { RowBody } from './rowApi';
 
@@ -138,5 +139,5 @@ export function bodyOf(row: Row, columns: readonly Column[]): RowBody {
 }
 
 export function isSame(a: Json, b: Json): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
+  return a === b || stringifyJson(a) === stringifyJson(b);
 }

@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from 'react';
 import { isNotFound } from '../../api/error';
+import { parseJson, stringifyJson } from '../../api/exactNumber';
 import { notifyError } from '../../ui/notify';
 import { fetchPage } from './fetchRows';
 import type { RowQuery } from './rowQuery';
@@ -7,9 +8,9 @@ import { RowStore } from './rowStore';
 
 /** The row store of a query. A new query gets a new store. */
 export function useRowStore(projectId: string, query: RowQuery): RowStore {
-  const key = JSON.stringify(query);
+  const key = stringifyJson(query);
   const store = useMemo(() => {
-    const wanted = JSON.parse(key) as RowQuery;
+    const wanted = parseJson(key) as RowQuery;
     return new RowStore({
       query: wanted,
       fetchPage: (page, pageSize, signal) => fetchPage(projectId, wanted, page, pageSize, signal),

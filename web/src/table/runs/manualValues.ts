@@ -1,4 +1,5 @@
 import { client, data } from '../../api/client';
+import { stringifyJson } from '../../api/exactNumber';
 import type { TriggerBody } from '../../api/types';
 import { isManual } from './estimate';
 
@@ -7,7 +8,7 @@ export async function countManualValues(projectId: string, body: TriggerBody, co
   if (!body.force || body.rowIds) return 0;
   const counts = await Promise.all(
     columnIds.map(async (columnId) => {
-      const filters = JSON.stringify([...(body.filters ?? []), isManual(columnId)]);
+      const filters = stringifyJson([...(body.filters ?? []), isManual(columnId)]);
       const query = { pageSize: 1, columnIds: '_trigger', filters, ...(body.search && { search: body.search }) };
       const answer = await data(client.GET('/v4/projects/{projectId}/rows', { params: { path: { projectId }, query } }));
       return answer.pagination.totalRows ?? 0;

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import { fixMessage } from '../../api/fixes';
 import type { Column } from '../../api/types';
 
@@ -29,7 +30,7 @@ export function referenceLabel(reference: string, columns: readonly Column[]): s
 
 /** The columns that a configuration refers to. */
 export function referredColumns(config: unknown, columns: readonly Column[]): string[] {
-  const texts = JSON.stringify(config ?? null);
+  const texts = stringifyJson(config ?? null);
   const found = [...texts.matchAll(REFERENCE)].map((match) => match[1] ?? '');
   return columns
     .filter(({ id }) => found.some((reference) => reference === id || reference.startsWith(`${id}.`) || reference.startsWith(`${id}[`)))

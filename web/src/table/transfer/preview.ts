@@ -1,5 +1,6 @@
+import { parseJson } from '../../api/exactNumber';
 import type { Json } from '../../api/types';
-import { toText } from '../model/values';
+import { isJson, toText } from '../model/values';
 import { isTooWide, sampleCsv } from './csv';
 import { encodingOf } from './encoding';
 import { isEscapedFormula } from './formulas';
@@ -61,8 +62,8 @@ function sampleJsonLines(text: string): string[][] {
     .slice(0, SAMPLE_ROWS_MAX)
     .flatMap((line): Record<string, Json>[] => {
       try {
-        const value = JSON.parse(line) as Json;
-        return typeof value === 'object' && value !== null && !Array.isArray(value) ? [value] : [];
+        const value = parseJson(line) as Json;
+        return isJson(value) && !Array.isArray(value) ? [value] : [];
       } catch {
         return [];
       }

@@ -1,5 +1,6 @@
 import { prefix } from '../../api/base';
 import { toApiError, unreachable } from '../../api/error';
+import { parseJson, stringifyJson } from '../../api/exactNumber';
 import type { Format, ImportResult } from '../../api/types';
 import { asUtf8 } from './encoding';
 import { isJsonLines, type Preview } from './preview';
@@ -39,8 +40,8 @@ export function uploadFile(
     createColumns: 'true',
     formulas: options.isUnmarked ? 'neutralize' : 'keep',
   });
-  if (Object.keys(options.mapping).length > 0) params.set('mapping', JSON.stringify(options.mapping));
-  if (Object.keys(options.formats).length > 0) params.set('formats', JSON.stringify(options.formats));
+  if (Object.keys(options.mapping).length > 0) params.set('mapping', stringifyJson(options.mapping));
+  if (Object.keys(options.formats).length > 0) params.set('formats', stringifyJson(options.formats));
   if (options.matchOn) params.set('matchOn', options.matchOn);
   if (file.size > BACKGROUND_BYTES) params.set('async', 'true');
   const stopping = new AbortController();
@@ -66,15 +67,23 @@ function post(
     const request = new XMLHttpRequest();
     request.open('POST', url);
     request.setRequestHeader('Content-Type', mediaType);
-    request.responseType = 'json';
     signal.addEventListener('abort', () => request.abort());
     request.upload.onprogress = (event) => onProgress(event.loaded, body.size);
     request.onerror = () => reject(unreachable());
     request.onabort = () => reject(new Error('The import was stopped. Rows imported so far are kept.'));
     request.onload = () => {
-      if (request.status === 200 || request.status === 202) resolve(request.response as ImportResult);
-      else reject(toApiError(request.status, request.response));
+      const body = bodyOf(request);
+      if (body !== undefined && (request.status === 200 || request.status === 202)) resolve(body as ImportResult);
+      else reject(toApiError(request.status, body));
     };
     request.send(body);
   });
+}
+
+function bodyOf(request: XMLHttpRequest): unknown {
+  try {
+    return parseJson(request.responseText);
+  } catch {
+    return undefined;
+  }
 }

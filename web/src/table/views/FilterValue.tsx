@@ -1,5 +1,6 @@
 import { Group, MultiSelect, NumberInput, Select, TagsInput, TextInput } from '@mantine/core';
 import type { ErrorCode, Filter, Json } from '../../api/types';
+import { numberShown, numberTyped } from './numberField';
 import { operatorOf } from './operators';
 
 const STATES = [
@@ -39,6 +40,9 @@ const PERIODS = [
   { value: 'thisYear', label: 'this year' },
 ];
 
+/** Otherwise the field would round a long number when it is left. */
+const KEPT_AS_TYPED = { clampBehavior: 'none', trimLeadingZeroesOnBlur: false } as const;
+
 interface Props {
   filter: Filter;
   /** The options of the column, if it is a select. */
@@ -58,7 +62,7 @@ export function FilterValue({ filter, options = [], onChange }: Props) {
     case 'list':
       return <TagsInput {...common} data={[...options]} value={list} onChange={onChange} placeholder={list.length ? '' : 'Type, then Enter'} comboboxProps={inside} />;
     case 'number':
-      return <NumberInput {...common} value={typeof value === 'number' ? value : ''} placeholder="Number" onChange={(next) => onChange(next === '' ? null : Number(next))} />;
+      return <NumberInput {...common} {...KEPT_AS_TYPED} value={numberShown(value)} placeholder="Number" onChange={(next) => onChange(numberTyped(next))} />;
     case 'range':
       return <Range ends={Array.isArray(value) ? value : [null, null]} onChange={onChange} />;
     case 'date':
@@ -90,9 +94,10 @@ function Range({ ends, onChange }: { ends: Json[]; onChange: (value: Json) => vo
           hideControls
           aria-label={label}
           placeholder={label}
-          value={typeof ends[end] === 'number' ? ends[end] : ''}
+          {...KEPT_AS_TYPED}
+          value={numberShown(ends[end])}
           onChange={(next) => {
-            const number = next === '' ? null : Number(next);
+            const number = numberTyped(next);
             onChange(end === 0 ? [number, ends[1] ?? null] : [ends[0] ?? null, number]);
           }}
         />

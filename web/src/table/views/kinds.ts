@@ -1,5 +1,7 @@
+import { isNumber } from '../../api/exactNumber';
 import type { Column, Format, FormatType, Json } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import { isJson } from '../model/values';
 import { OPERATORS, type Operator } from './operators';
 
 /** The usual kind of value in a column. */
@@ -26,10 +28,10 @@ export function kindOf(values: readonly Json[], format?: Format): Kind {
   const filled = values.filter((value) => value !== null && value !== '');
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
   if (areAll((value) => typeof value === 'boolean')) return 'boolean';
-  if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && /^[+-]?\d+(\.\d+)?$/.test(value)))) return 'number';
+  if (areAll((value) => isNumber(value) || (typeof value === 'string' && /^[+-]?\d+(\.\d+)?$/.test(value)))) return 'number';
   if (areAll((value) => typeof value === 'string' && DATE.test(value))) return 'date';
   if (areAll(Array.isArray)) return 'list';
-  return areAll((value) => typeof value === 'object') ? 'json' : 'text';
+  return areAll(isJson) ? 'json' : 'text';
 }
 
 type GroupName = Operator['group'];

@@ -1,4 +1,6 @@
+import { isNumber, readNumber } from '../../api/exactNumber';
 import type { Filter, FilterGroup, FilterNode, Json } from '../../api/types';
+import { isComparable } from './numberField';
 
 /** The shape of a filter's value. */
 export type ValueKind = 'none' | 'text' | 'list' | 'number' | 'range' | 'date' | 'within' | 'status' | 'statuses' | 'codes';
@@ -108,9 +110,9 @@ export function filterProblem({ operator, value }: Filter): string | undefined {
     case 'codes':
       return isFilled ? undefined : 'Choose at least one.';
     case 'number':
-      return typeof value === 'number' || (typeof value === 'string' && value !== '') ? undefined : 'Type a number.';
+      return isComparable(value) ? undefined : 'Type a number.';
     case 'range':
-      return isFilled && value.every((end) => end !== null && end !== '') ? undefined : 'Type both numbers.';
+      return isFilled && value.every(isComparable) ? undefined : 'Type both numbers.';
     case 'date':
       return value ? undefined : 'Choose a date.';
     default:
@@ -130,9 +132,9 @@ function patternProblem(pattern: string): string | undefined {
   }
 }
 
-function numberIn(value: Json | undefined): number | null {
-  const isNumber = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
-  return isNumber ? Number(value) : null;
+function numberIn(value: Json | undefined): Json {
+  if (isNumber(value)) return value;
+  return typeof value === 'string' ? (readNumber(value) ?? null) : null;
 }
 
 /** Counts the conditions, including those in groups. */

@@ -1,4 +1,6 @@
-import type { FilterNode, Sorting } from '../../api/types';
+import { parseJson, stringifyJson } from '../../api/exactNumber';
+import type { FilterNode, Json, Sorting } from '../../api/types';
+import { isJson } from '../model/values';
 
 /** What the address says of a table beside the view: what was changed and not saved. */
 export interface TableAddress {
@@ -12,8 +14,8 @@ const LENGTH_MAX = 4_000;
 
 function list<T>(text: string | null): T[] | undefined {
   try {
-    const read: unknown = JSON.parse(text ?? '');
-    return Array.isArray(read) && read.every((entry) => typeof entry === 'object' && entry !== null) ? (read as T[]) : undefined;
+    const read = parseJson(text ?? '') as Json;
+    return Array.isArray(read) && read.every(isJson) ? (read as T[]) : undefined;
   } catch {
     return undefined;
   }
@@ -32,8 +34,8 @@ export function readAddress(query: string): TableAddress {
 export function writeAddress(query: string, { filters, sorting, search }: Record<keyof TableAddress, TableAddress[keyof TableAddress]>): string {
   const params = new URLSearchParams(query);
   const set = (name: string, text: string | undefined) => (text ? params.set(name, text) : params.delete(name));
-  set('filters', filters && JSON.stringify(filters));
-  set('sorting', sorting && JSON.stringify(sorting));
+  set('filters', filters && stringifyJson(filters));
+  set('sorting', sorting && stringifyJson(sorting));
   set('q', typeof search === 'string' ? search : undefined);
   const text = params.toString();
   if (text.length <= LENGTH_MAX) return text;

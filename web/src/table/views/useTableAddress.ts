@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
 import { navigate } from 'wouter/use-browser-location';
+import { stringifyJson } from '../../api/exactNumber';
 import { completeFilters } from './operators';
 import { type TableAddress, writeAddress } from './tableAddress';
 import type { Views } from './useViews';
@@ -8,7 +9,7 @@ import type { Views } from './useViews';
 export function useTableAddress(views: Views, search: string): void {
   const unsaved = views.isChanged ? { filters: completeFilters(views.state.filters), sorting: views.state.sorting } : {};
   const address: TableAddress = { ...unsaved, ...(search && { search }) };
-  const key = JSON.stringify(address);
+  const key = stringifyJson(address);
   useEffect(() => {
     const { pathname, search: query } = window.location;
     const next = writeAddress(query, { filters: undefined, sorting: undefined, search: undefined, ...address });

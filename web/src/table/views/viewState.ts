@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../api/exactNumber';
 import type { FilterNode, Sorting, View } from '../../api/types';
 
 /** The settings that a view saves. */
@@ -27,7 +28,7 @@ function signature(state: ViewState): string {
   const hidden = Object.keys(state.columnVisibility)
     .filter((columnId) => state.columnVisibility[columnId] === false)
     .sort();
-  return JSON.stringify([state.filters, state.sorting, hidden]);
+  return stringifyJson([state.filters, state.sorting, hidden]);
 }
 
 export function withHidden(state: ViewState, columnId: string, isHidden: boolean): ViewState {
