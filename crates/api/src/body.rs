@@ -64,7 +64,11 @@ pub(crate) async fn read_bytes(
         let step = if decoder.is_plain() { data.len().max(1) } else { STEP_BYTES };
         for piece in data.chunks(step) {
             if let Err(error) = decoder.write(piece) {
-                return Err(if decoder.sink().is_full { too_large() } else { decoder.flaw(&error) });
+                return Err(if decoder.sink().is_full {
+                    too_large()
+                } else {
+                    Error::NotJson(decoder.flaw(Some(&error)))
+                });
             }
             memory.grow_to(decoder.sink().bytes.len())?;
             if !decoder.is_plain() {
@@ -73,7 +77,7 @@ pub(crate) async fn read_bytes(
             }
         }
     }
-    let bytes = decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?;
+    let bytes = decoder.finish().map_err(|flaw| flaw.map_or_else(too_large, Error::NotJson))?;
     memory.grow_to(bytes.len())?;
     Ok(bytes)
 }
@@ -94,83 +98,116 @@ pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// Undoes a Content-Encoding frame by frame, so that a bomb is noticed at the limit and not after it.
-pub(crate) enum Decoder {
+pub(crate) struct Decoder {
+    encoding: Encoding,
+    /// How what was sent begins, and how many bytes came: a frame must be whole, but none of zstd need be sent.
+    begin: [u8; 4],
+    taken: usize,
+}
+
+enum Encoding {
     Identity(Capped),
     Gzip(Box<flate2::write::MultiGzDecoder<Capped>>),
-    /// With the bytes that went in: a frame must be whole, but none need be sent.
-    Zstd(Box<zio::Writer<Capped, raw::Decoder<'static>>>, usize),
+    Zstd(Box<zio::Writer<Capped, raw::Decoder<'static>>>),
 }
 
 impl Decoder {
     pub(crate) fn new(headers: &HeaderMap, sink: Capped) -> Result<Self, Error> {
         let encoding =
             headers.get(CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
-        match encoding.trim().to_ascii_lowercase().as_str() {
-            "identity" | "" => Ok(Self::Identity(sink)),
-            "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink)))),
+        let encoding = match encoding.trim().to_ascii_lowercase().as_str() {
+            "identity" | "" => Encoding::Identity(sink),
+            "gzip" | "x-gzip" => Encoding::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink))),
             "zstd" => {
                 let mut decoder = raw::Decoder::new().map_err(internal)?;
                 decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX)).map_err(internal)?;
-                Ok(Self::Zstd(Box::new(zio::Writer::new(sink, decoder)), 0))
+                Encoding::Zstd(Box::new(zio::Writer::new(sink, decoder)))
             }
-            _ => Err(Error::UnsupportedMediaType(
-                "The Content-Encoding must be exactly one of gzip, zstd or identity".to_owned(),
-            )),
-        }
+            _ => {
+                return Err(Error::UnsupportedMediaType(
+                    "The Content-Encoding must be exactly one of gzip, zstd or identity".to_owned(),
+                ));
+            }
+        };
+        Ok(Self { encoding, begin: [0; 4], taken: 0 })
     }
 
     pub(crate) fn write(&mut self, data: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Identity(sink) => sink.write_all(data),
-            Self::Gzip(decoder) => decoder.write_all(data),
-            Self::Zstd(decoder, taken) => {
-                *taken += data.len();
-                decoder.write_all(data)
-            }
+        for (kept, byte) in self.begin.iter_mut().skip(self.taken).zip(data) {
+            *kept = *byte;
+        }
+        self.taken = self.taken.saturating_add(data.len());
+        match &mut self.encoding {
+            Encoding::Identity(sink) => sink.write_all(data),
+            Encoding::Gzip(decoder) => decoder.write_all(data),
+            Encoding::Zstd(decoder) => decoder.write_all(data),
         }
     }
 
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self, Self::Identity(_))
+        matches!(self.encoding, Encoding::Identity(_))
     }
 
     pub(crate) fn sink_mut(&mut self) -> &mut Capped {
-        match self {
-            Self::Identity(sink) => sink,
-            Self::Gzip(decoder) => decoder.get_mut(),
-            Self::Zstd(decoder, _) => decoder.writer_mut(),
+        match &mut self.encoding {
+            Encoding::Identity(sink) => sink,
+            Encoding::Gzip(decoder) => decoder.get_mut(),
+            Encoding::Zstd(decoder) => decoder.writer_mut(),
         }
     }
 
     pub(crate) fn sink(&self) -> &Capped {
-        match self {
-            Self::Identity(sink) => sink,
-            Self::Gzip(decoder) => decoder.get_ref(),
-            Self::Zstd(decoder, _) => decoder.writer(),
+        match &self.encoding {
+            Encoding::Identity(sink) => sink,
+            Encoding::Gzip(decoder) => decoder.get_ref(),
+            Encoding::Zstd(decoder) => decoder.writer(),
         }
     }
 
-    pub(crate) fn flaw(&self, error: &io::Error) -> Error {
-        let name = match self {
-            Self::Identity(_) => "identity",
-            Self::Gzip(_) => "gzip",
-            Self::Zstd(..) => "zstd",
+    /// What is wrong with what was sent: with `error`, or because it ended too early.
+    pub(crate) fn flaw(&self, error: Option<&io::Error>) -> String {
+        let name = match self.encoding {
+            Encoding::Identity(_) => "plain",
+            Encoding::Gzip(_) => "gzip",
+            Encoding::Zstd(_) => "zstd",
         };
-        Error::NotJson(format!("The body is not valid {name}, although Content-Encoding says so: {error}"))
+        match error {
+            _ if !self.begins_right() => format!(
+                "The body is not {name}, although Content-Encoding says so; compress it, or leave that header out"
+            ),
+            Some(error) => format!("The body is damaged {name} ({error}); compress it again"),
+            None => format!("The body ends in the middle of its {name}; send it in full"),
+        }
     }
 
-    /// All bytes, or whether it was the limit that stopped the last of them.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, bool> {
-        match self {
-            Self::Identity(sink) => Ok(sink.bytes),
-            Self::Gzip(mut decoder) => match decoder.try_finish() {
-                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes)),
-                Err(_) => Err(decoder.get_ref().is_full),
-            },
-            Self::Zstd(mut decoder, taken) => match if taken == 0 { Ok(()) } else { decoder.finish() } {
-                Ok(()) => Ok(std::mem::take(&mut decoder.writer_mut().bytes)),
-                Err(_) => Err(decoder.writer().is_full),
-            },
+    /// Whether what was sent begins as its encoding does, as far as it goes.
+    fn begins_right(&self) -> bool {
+        let begin = self.begin.get(..self.taken).unwrap_or(&self.begin);
+        let is_like = |magic: &[u8]| begin.iter().zip(magic).all(|(byte, expected)| byte == expected);
+        match self.encoding {
+            Encoding::Identity(_) => true,
+            Encoding::Gzip(_) => is_like(b"\x1f\x8b"),
+            // The second is a frame to skip, of which there are sixteen.
+            Encoding::Zstd(_) => {
+                let skipped = begin.first().map_or(0x50, |first| if first >> 4 == 5 { *first } else { 0x50 });
+                is_like(b"\x28\xb5\x2f\xfd") || is_like(&[skipped, 0x2a, 0x4d, 0x18])
+            }
+        }
+    }
+
+    /// All bytes, or what is wrong with them; nothing if it was the limit that stopped the last of them.
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>, Option<String>> {
+        let ended = match &mut self.encoding {
+            Encoding::Identity(_) => Ok(()),
+            Encoding::Gzip(decoder) => decoder.try_finish(),
+            Encoding::Zstd(decoder) if self.taken > 0 => decoder.finish(),
+            Encoding::Zstd(_) => Ok(()),
+        };
+        match ended {
+            Ok(()) => Ok(std::mem::take(&mut self.sink_mut().bytes)),
+            Err(_) if self.sink().is_full => Err(None),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Some(self.flaw(None))),
+            Err(error) => Err(Some(self.flaw(Some(&error)))),
         }
     }
 }
@@ -213,10 +250,6 @@ impl Write for Capped {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn broken() -> Error {
-    Error::NotJson("The compressed body is incomplete".to_owned())
 }
 
 fn internal(error: io::Error) -> Error {
@@ -271,10 +304,39 @@ mod tests {
         check("", "identity", "[1]", "[1]");
         check("", "br", "[1]", "unsupported_media_type");
         check("", "gzip, zstd", "[1]", "unsupported_media_type");
-        check("", "gzip", "[1]", "invalid_json");
-        check("", "zstd", "[1]", "invalid_json");
         let whole = gzip("[1,2,3]");
         check("", "gzip", &whole[..whole.len() - 4], "invalid_json");
+    }
+
+    #[test]
+    fn what_is_not_compressed_is_told_as_such() {
+        let check = |encoding: &str, sent: &[u8], words: &str| {
+            let headers = HeaderMap::from_iter([(CONTENT_ENCODING, encoding.parse().unwrap())]);
+            let mut decoder = Decoder::new(&headers, Capped::new(0, 100)).unwrap();
+            let told = match decoder.write(sent) {
+                Ok(()) => decoder.finish().unwrap_err().unwrap(),
+                Err(error) => decoder.flaw(Some(&error)),
+            };
+            assert!(told.contains(words), "{told}");
+        };
+        // However little there is: too little for a decoder to notice.
+        for plain in ["a", "a,b\n", "Email,Name\na@example.com,Ada\n", "[1]"] {
+            check("gzip", plain.as_bytes(), "The body is not gzip, although Content-Encoding says so");
+            check("zstd", plain.as_bytes(), "The body is not zstd, although Content-Encoding says so");
+        }
+        check("zstd", &gzip("[1]"), "is not zstd");
+        check("gzip", &gzip("[1,2,3]")[..12], "ends in the middle of its gzip");
+        check("zstd", &zstd("[1,2,3]")[..8], "ends in the middle of its zstd");
+        let mut damaged = gzip("[1,2,3]");
+        *damaged.last_mut().unwrap() ^= 1;
+        check("gzip", &damaged, "damaged gzip");
+    }
+
+    #[test]
+    fn frames_to_skip_are_zstd() {
+        let mut sent = b"\x5a\x2a\x4d\x18\x01\0\0\0x".to_vec();
+        sent.extend(zstd("[1]"));
+        check("", "zstd", sent, "[1]");
     }
 
     #[test]

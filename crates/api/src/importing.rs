@@ -1,5 +1,6 @@
 //! Reads a file row by row and writes the rows batch by batch.
 
+mod json_lines;
 mod steps;
 
 use rowmill_app::{App, Import, ImportColumn, ImportField, ImportRow, ImportedBatch};
@@ -11,13 +12,11 @@ use crate::files::delimiter::{Delimiter, named_delimiter};
 use crate::files::empty_cells::EmptyCells;
 use crate::files::formulas::{Formulas, unmark};
 use crate::files::incoming::{Format, Incoming, Pieces};
-use crate::files::lines::LineReader;
 use crate::files::{FileRow, RowError};
 use crate::import_request::ImportQuery;
-use crate::json_guard::guard;
-use crate::wire::fields;
 use crate::wire::import::{CreatedColumn, FileOutcome, Rejected};
 
+use self::json_lines::take_lines;
 use self::steps::Batch;
 pub(crate) use self::steps::JobSteps;
 
@@ -157,37 +156,6 @@ fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shap
     Ok((row.collect(), cells))
 }
 
-async fn take_lines(importer: &mut RowImporter<'_>, incoming: &mut Incoming) -> Result<(), Error> {
-    incoming.head().await?;
-    let mut reader = LineReader::new(importer.row_bytes_max());
-    let mut rows = Vec::new();
-    let mut pieces = Pieces::default();
-    loop {
-        let piece = pieces.next(incoming).await?;
-        match piece {
-            Some(bytes) => reader.push(bytes, &mut rows),
-            None => reader.finish(&mut rows),
-        }
-        let is_end = piece.is_none();
-        for FileRow { line, content } in rows.drain(..) {
-            if importer.passes_over() {
-                continue;
-            }
-            let read = match content {
-                Ok(bytes) => importer.object(bytes).await?,
-                Err(flaw) => Err(flaw),
-            };
-            importer.take(line, read).await?;
-            if importer.is_stopped() {
-                return Ok(());
-            }
-        }
-        if is_end {
-            return Ok(());
-        }
-    }
-}
-
 /// Takes rows and writes them batch by batch.
 pub(crate) struct RowImporter<'c> {
     app: &'c App,
@@ -226,39 +194,10 @@ impl<'c> RowImporter<'c> {
         Ok(fields.iter().map(|field| self.import.column(&field.name).cloned()).collect())
     }
 
-    /// A line as a row. Fields that were not seen before find their columns on the way.
-    async fn object(&mut self, bytes: Vec<u8>) -> Result<Result<Row, RowError>, Error> {
-        let shown = String::from_utf8_lossy(&bytes).into_owned();
-        let text = match guard(bytes, self.limits.nesting_max) {
-            Ok(text) => text,
-            Err(error) => return Ok(Err(RowError { reason: error.to_string(), values: vec![shown] })),
-        };
-        let fields = match fields::one(&text) {
-            Ok(fields) => fields,
-            Err(error) => return Ok(Err(RowError { reason: error.to_string(), values: vec![shown] })),
-        };
-        let named: Vec<(&str, &str)> = fields.0.iter().map(|(name, value)| (&**name, *value)).collect();
-        if let Some(reason) = self.app.early_refusal(&self.import, &named).await? {
-            return Ok(Err(RowError { reason, values: vec![shown] }));
-        }
-        let new = fields.0.iter().filter(|(name, _)| !self.import.is_settled(name));
-        let new: Vec<ImportField> =
-            new.map(|(name, _)| ImportField { name: name.to_string(), header: name.to_string() }).collect();
-        for field in new {
-            // One by one, so that a name in other letter case finds the column that was just made.
-            self.app.settle_fields(&mut self.import, &[field], false).await?;
-        }
-        let cells = fields
-            .0
-            .iter()
-            .filter_map(|(name, value)| Some((self.import.column(name)?.clone(), (*value).to_owned())));
-        Ok(Ok((cells.collect(), vec![shown])))
-    }
-
     async fn take(&mut self, line: u64, read: Result<Row, RowError>) -> Result<(), Error> {
         match read {
             Err(flaw) => self.reject(line, flaw.reason, flaw.values),
-            // A row without a cell is a blank line of commas.
+            // A blank line of commas, or of fields that go nowhere: it counts as skipped, as `seen` less all others.
             Ok((row, _)) if row.is_empty() => {}
             Ok((row, values)) => {
                 // Also what goes nowhere is held, to be told if the row is refused.
@@ -332,6 +271,7 @@ impl<'c> RowImporter<'c> {
 
     pub(crate) fn finish(mut self) -> FileOutcome {
         self.told.stopped = self.is_stopped();
+        self.told.skipped_count = self.told.skipped_of(self.seen);
         self.told.rejected.sort_by_key(|rejected| rejected.line);
         self.told.hints = self.import.hints();
         let Import { created, ignored, .. } = self.import;

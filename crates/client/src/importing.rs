@@ -186,6 +186,9 @@ struct Outcome {
     updated_count: u64,
     unchanged_count: u64,
     rejected_count: u64,
+    /// Rows without a filled cell in any imported field.
+    #[serde(default)]
+    skipped_count: u64,
     columns_created: Vec<CreatedColumn>,
     fields_ignored: Vec<String>,
     /// Fields that may be misspelt, and the headers they resemble.
@@ -346,7 +349,8 @@ fn ended(job: &Job, status: &str) -> Failure {
 }
 
 fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> {
-    let Outcome { imported_count, updated_count, unchanged_count, rejected_count, .. } = outcome;
+    let Outcome { imported_count, updated_count, unchanged_count, rejected_count, skipped_count, .. } =
+        outcome;
     let ending = if *rejected_count > 0 || outcome.stopped { Ending::Partial } else { Ending::Done };
     if json {
         print_line(text)?;
@@ -356,6 +360,12 @@ fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> 
         "{} imported, {updated_count} updated, {unchanged_count} unchanged, {rejected_count} rejected",
         counted(*imported_count, "row")
     ))?;
+    if *skipped_count > 0 {
+        notice!("Skipped {}: no cell of an imported field is filled.", counted(*skipped_count, "row"));
+    }
+    if imported_count + updated_count + unchanged_count + rejected_count + skipped_count == 0 {
+        notice!("The file is empty: it has no rows. Check that it is the right file, and that it was saved.");
+    }
     let created: Vec<String> = outcome.columns_created.iter().map(|column| plain(&column.header)).collect();
     if !created.is_empty() {
         notice!("Created columns: {}", created.join(", "));

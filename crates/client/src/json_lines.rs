@@ -46,9 +46,9 @@ impl JsonLines {
     /// Whether the file may end here.
     pub(crate) fn end(&self) -> Result<(), String> {
         match self.place {
-            Place::End => Ok(()),
+            // A file without anything in it has no rows, as an empty file of any other format.
+            Place::Start | Place::End => Ok(()),
             Place::Before if !self.is_array => Ok(()),
-            Place::Start => Err("the file is empty".to_owned()),
             _ => Err(format!("the file ends after {} complete entries, in the middle", self.entries)),
         }
     }
@@ -131,6 +131,8 @@ mod tests {
     #[test]
     fn arrays_and_sequences_become_lines() {
         let check = |text: &str, expected: &str| assert_eq!(lines(text).as_deref(), Ok(expected), "{text}");
+        check("", "");
+        check(" \n", "");
         check("[]", "");
         check(" [ {\"a\": 1.50} ,\n{\"b\":[{}]}]\n", "{\"a\": 1.50}\n{\"b\":[{}]}\n");
         check("\u{feff}[{}]", "{}\n");
@@ -139,19 +141,9 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_objects_is_refused() {
-        for bad in [
-            "",
-            " ",
-            "[1]",
-            "[{},]",
-            "[{} {}]",
-            "[{}",
-            "[{}] x",
-            "\"a\"",
-            "{\"a\": \"",
-            "{\"a\": \"\n\"}",
-            "[,]",
-        ] {
+        for bad in
+            ["[1]", "[{},]", "[{} {}]", "[{}", "[{}] x", "\"a\"", "{\"a\": \"", "{\"a\": \"\n\"}", "[,]"]
+        {
             assert!(lines(bad).is_err(), "{bad:?}");
         }
     }

@@ -52,7 +52,7 @@ pub struct RunArgs {
     #[arg(long)]
     watch: bool,
     /// What the run may spend, in US dollars. When it is reached the run waits, and its cells stay queued.
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = dollars)]
     spend_limit: Option<f64>,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
@@ -288,6 +288,11 @@ pub(crate) async fn stop(args: StopArgs, clock: Arc<dyn Clock>) -> Result<Ending
     Ok(Ending::Done)
 }
 
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.trim().parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "write an amount of US dollars as a number, such as 5 or 0.25".to_owned())
+}
+
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
@@ -306,6 +311,14 @@ mod tests {
         assert_eq!(quoted("Leads"), "Leads");
         assert_eq!(quoted("My leads"), "'My leads'");
         assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+
+    #[test]
+    fn amounts_are_numbers() {
+        assert_eq!((dollars("5"), dollars("0.25")), (Ok(5.0), Ok(0.25)));
+        for wrong in ["abc", "$5", "5 USD", "0,25", "-1", "inf", "NaN", ""] {
+            assert!(dollars(wrong).unwrap_err().contains("such as 5 or 0.25"), "{wrong}");
+        }
     }
 
     #[test]

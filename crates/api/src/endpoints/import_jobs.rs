@@ -161,19 +161,22 @@ async fn result(call: &Call<ApiState>, job: &ImportJob) -> Result<FileOutcome, E
         id: id.as_str().to_owned(),
         header,
     };
-    let ImportProgress { inserted, updated, unchanged, rejected: rejected_count, .. } = job.progress;
-    Ok(FileOutcome {
+    let ImportProgress { rows_read, inserted, updated, unchanged, rejected: rejected_count, .. } =
+        job.progress;
+    let outcome = FileOutcome {
         imported_count: inserted,
         updated_count: updated,
         unchanged_count: unchanged,
         rejected_count,
+        skipped_count: 0,
         columns_created: import.created.into_iter().map(column).collect(),
         fields_ignored: import.ignored,
         hints,
         rejected,
         stopped: JobOutcome::of(job).stopped,
         job: None,
-    })
+    };
+    Ok(FileOutcome { skipped_count: outcome.skipped_of(rows_read), ..outcome })
 }
 
 pub(crate) fn example() -> Value {
@@ -181,6 +184,6 @@ pub(crate) fn example() -> Value {
         "id": "imp_0190f0e0d7e87f908123456789abcdef", "status": "running",
         "createdAt": "2026-11-15T09:30:00.000Z", "startedAt": "2026-11-15T09:30:01.000Z", "endedAt": null,
         "fileBytes": 52_428_800, "bytesRead": 20_971_520, "rowsRead": 400_000,
-        "importedCount": 399_998, "updatedCount": 0, "unchangedCount": 0, "rejectedCount": 2,
+        "importedCount": 399_998, "updatedCount": 0, "unchangedCount": 0, "rejectedCount": 2, "skippedCount": 0,
     })
 }

@@ -50,7 +50,7 @@ impl Endpoint<ApiState> for ImportFile {
         Examples {
             body: None,
             answer: Some(json!({
-                "importedCount": 2, "updatedCount": 0, "unchangedCount": 0, "rejectedCount": 1,
+                "importedCount": 2, "updatedCount": 0, "unchangedCount": 0, "rejectedCount": 1, "skippedCount": 0,
                 "columnsCreated": [{ "id": "col_4fJq0ZtR9xWb", "header": "City" }], "fieldsIgnored": [],
                 "rejected": [{ "line": 3, "reason": "has 4 cells, but the header has 2", "values": ["a", "b", "c", "d"] }], "stopped": false,
             })),

@@ -13,8 +13,6 @@ use crate::error::Error;
 
 /// Compressed bytes that are undone at once: a thousand times as many may come out.
 const STEP_BYTES: usize = 4 * 1024;
-/// What is looked at before anything is taken.
-const HEAD_BYTES: usize = 64 * 1024;
 /// How much of a file is split into rows at once: a byte of it may become a cell.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -63,6 +61,9 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
+    /// What is looked at before anything is taken. Less than that is all of the file.
+    pub(crate) const HEAD_BYTES: usize = 64 * 1024;
+
     pub(crate) fn new(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Self, Error> {
         let bytes_max = limits.import_bytes_max;
         let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
@@ -75,7 +76,7 @@ impl Incoming {
     /// The beginning of the file, or all of it. It is handed out again.
     pub(crate) async fn head(&mut self) -> Result<&[u8], Error> {
         let mut head = Vec::new();
-        while head.len() < HEAD_BYTES {
+        while head.len() < Self::HEAD_BYTES {
             match self.read().await? {
                 Some(bytes) => head.extend(bytes),
                 None => break,
@@ -113,7 +114,8 @@ impl Incoming {
             if let Some(piece) = self.pieces.pop_front() {
                 if let Err(error) = decoder.write(&piece) {
                     let is_full = decoder.sink().is_full();
-                    return Err(if is_full { self.too_large() } else { decoder.flaw(&error) });
+                    let flaw = (!is_full).then(|| decoder.flaw(Some(&error)));
+                    return Err(self.refusal(flaw));
                 }
                 let bytes = decoder.sink_mut().take();
                 if !bytes.is_empty() {
@@ -123,10 +125,7 @@ impl Incoming {
             }
             let Some(piece) = self.deadline.piece(&mut self.body).await? else {
                 let Some(decoder) = self.decoder.take() else { return Ok(None) };
-                let bytes = decoder.finish().map_err(|is_full| {
-                    let broken = "The compressed file is incomplete".to_owned();
-                    if is_full { self.too_large() } else { Error::NotJson(broken) }
-                })?;
+                let bytes = decoder.finish().map_err(|flaw| self.refusal(flaw))?;
                 return Ok((!bytes.is_empty()).then_some(bytes));
             };
             let mut data = piece.map_err(|error| Error::NotJson(format!("The file ended early: {error}")))?;
@@ -137,8 +136,12 @@ impl Incoming {
         }
     }
 
-    fn too_large(&self) -> Error {
-        Error::FileTooLarge { bytes_max: self.bytes_max }
+    /// For a flaw of what was sent; without one it is too large.
+    fn refusal(&self, flaw: Option<String>) -> Error {
+        match flaw {
+            Some(flaw) => Error::offence("", flaw),
+            None => Error::FileTooLarge { bytes_max: self.bytes_max },
+        }
     }
 }
 

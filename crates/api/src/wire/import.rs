@@ -20,6 +20,9 @@ pub(crate) struct FileOutcome {
     pub(crate) unchanged_count: u64,
     /// Number of rejected rows.
     pub(crate) rejected_count: u64,
+    /// Number of rows without a filled cell in any imported field, and of rows that were read after the import stopped.
+    /// With the four numbers above it makes the number of rows that were read.
+    pub(crate) skipped_count: u64,
     /// Columns created by the import.
     pub(crate) columns_created: Vec<CreatedColumn>,
     /// Fields of the file that were ignored.
@@ -37,6 +40,14 @@ pub(crate) struct FileOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ImportJobOut")]
     pub(crate) job: Option<ImportJobOut>,
+}
+
+impl FileOutcome {
+    /// How many of the rows that were read are in no other number.
+    pub(crate) fn skipped_of(&self, rows_read: u64) -> u64 {
+        let told = self.imported_count + self.updated_count + self.unchanged_count + self.rejected_count;
+        rows_read.saturating_sub(told)
+    }
 }
 
 /// The result of an import that ran in the background.

@@ -39,6 +39,8 @@ pub(crate) struct ImportJobOut {
     unchanged_count: u64,
     /// Number of rejected rows so far.
     rejected_count: u64,
+    /// Number of rows so far without a filled cell in any imported field.
+    skipped_count: u64,
     /// Why it failed. Only with the status `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "JobFailure")]
@@ -116,6 +118,7 @@ impl From<&ImportJob> for ImportJobOut {
             updated_count: updated,
             unchanged_count: unchanged,
             rejected_count: rejected,
+            skipped_count: rows_read.saturating_sub(inserted + updated + unchanged + rejected),
             error: outcome.error,
         }
     }

@@ -39,23 +39,32 @@ impl App {
 }
 
 impl Import {
-    /// Refuses formats of fields that a file with a header does not have: they are misspelt, and would do nothing. A mapping may
-    /// name fields that other files have, but not a misspelling of one that this file has.
-    pub(super) fn check_names(&self, fields: &[ImportField]) -> Result<()> {
-        let is_there = |name: &str| fields.iter().any(|field| field.name == name);
-        let meant = |name: &str| nearest(name, fields.iter().map(|field| field.name.as_str()));
+    /// Whether the request names fields of the file.
+    pub fn names_fields(&self) -> bool {
+        !self.options.formats.is_empty() || !self.options.mapping.is_empty()
+    }
+
+    /// Refuses formats of fields that the file does not have: they are misspelt, and would do nothing. A mapping may name
+    /// fields that other files have, but not a misspelling of one that this file has; nor may formats, where `fields` are not
+    /// all of them (`is_whole`).
+    pub fn check_names(&self, fields: &[&str], is_whole: bool) -> Result<()> {
+        let is_there = |name: &str| fields.contains(&name);
+        let meant = |name: &str| nearest(name, fields.iter().copied());
         let offence = |(option, name): (&str, &String)| {
             let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
             let hint = match meant(name) {
                 Some(near) => format!("did you mean {near:?}?"),
-                None => "use a name of its first line, with the same letters".to_owned(),
+                None => "use the name of one, with the same letters".to_owned(),
             };
             Offence::new(format!("{option}.{shown}"), format!("is not a field of this file; {hint}"))
         };
-        let is_misspelt =
-            |name: &&String| meant(name).is_some_and(|near| !self.options.mapping.contains_key(near));
-        let mapped = self.options.mapping.keys().filter(is_misspelt).map(|name| ("mapping", name));
-        let named = self.options.formats.keys().map(|name| ("formats", name)).chain(mapped);
+        let (mapping, formats) = (&self.options.mapping, &self.options.formats);
+        let mapped =
+            mapping.keys().filter(|name| meant(name).is_some_and(|near| !mapping.contains_key(near)));
+        let is_known =
+            |name: &&String| is_whole || meant(name).is_some_and(|near| !formats.contains_key(near));
+        let formatted = formats.keys().filter(is_known).map(|name| ("formats", name));
+        let named = formatted.chain(mapped.map(|name| ("mapping", name)));
         let offences: Vec<Offence> = named.filter(|(_, name)| !is_there(name)).map(offence).collect();
         if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
     }

@@ -306,6 +306,20 @@ fn files_are_imported_at_once_and_in_the_background() {
     let job = shell.json(&["rows", "import", "Leads", "a.csv", "--no-wait"]);
     assert!(job["jobId"].as_str().unwrap().starts_with("imp_"));
 
+    // A file without rows is told in one way, whatever its format.
+    for (file, text) in
+        [("none.csv", ""), ("none.json", ""), ("none.jsonl", "\n"), ("head.csv", "Name,Zip\n")]
+    {
+        shell.write(file, text);
+        let output = shell.run(&["rows", "import", "Leads", file]);
+        assert!(stdout(&output).starts_with("0 rows imported"), "{file}: {output:?}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.starts_with("The file is empty: it has no rows."), "{file}: {told}");
+    }
+    shell.write("skipped.csv", "Name,Zip\n,5\n");
+    let output = shell.run(&["rows", "import", "Leads", "skipped.csv", "--map", "Zip="]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Skipped 1 row: "), "{output:?}");
+
     // What is wrong is said, and scripts see it.
     shell.write("bad.csv", "Name\na,b\nc\n");
     let output = shell.run(&["rows", "import", "Leads", "bad.csv"]);

@@ -1,12 +1,13 @@
 //! Files in and out: CSV and JSON Lines, streamed, row by row.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
 use crate::harness::table::query_of;
-use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
+use crate::harness::{Answer, Api, Request, Scenario, Server, Table, eventually};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("files", Shared:
     a_csv_file_becomes_rows,
@@ -15,6 +16,9 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("files", Shared:
     a_mapping_says_where_fields_go,
     rows_are_matched_and_updated,
     json_lines_keep_their_values,
+    every_row_that_is_read_is_counted,
+    json_lines_that_are_none_are_told_by_what_they_are,
+    fields_of_json_lines_that_are_misspelt_are_refused,
     files_that_are_none_are_refused,
     an_export_follows_its_view,
     formulas_are_neutralized,
@@ -194,6 +198,72 @@ fn json_lines_keep_their_values(api: &Api) {
     let first = out.lines().next().unwrap();
     assert_eq!(first, "{\"Input\":null,\"Name\":\"Ada\",\"n\":1.50,\"deep\":{\"a\": [1]},\"new\":null}");
     assert_eq!(out.lines().count(), 2);
+}
+
+fn every_row_that_is_read_is_counted(api: &Api) {
+    let table = api.table(&["A"]);
+    let file = "A,Note\n1,x\n,only a note\n,,\n2,\n1,2,3,4\n";
+    let ignore = [("mapping", "{\"Note\": null}")];
+    let told = import(&table, &ignore, file);
+    assert_eq!((counts(&told), &told["skippedCount"]), ((2, 0, 1), &json!(2)), "{told}");
+    let told = import(&table, &[("mapping", "{\"A\": null, \"Note\": null}")], "A,Note\n1,x\n2,y\n");
+    assert_eq!((counts(&told), &told["skippedCount"]), ((0, 0, 0), &json!(2)), "{told}");
+    let lines = "{\"Note\": 1}\n{}\n{\"A\": 1}\n";
+    let told = send(&table, &ignore, "application/x-ndjson", lines).ok();
+    assert_eq!((counts(&told), &told["skippedCount"]), ((1, 0, 0), &json!(2)), "{told}");
+    // The same in the background.
+    let query = [("mapping", "{\"Note\": null}"), ("async", "true")];
+    let job = send(&table, &query, "text/csv", file).success(202)["job"]["id"].as_str().unwrap().to_owned();
+    let ended = eventually("the import ends", Duration::from_secs(20), || {
+        let told = table.get(&format!("/imports/{job}")).ok();
+        told.get("result").is_some().then_some(told)
+    });
+    for told in [&ended["job"], &ended["result"]] {
+        assert_eq!((counts(told), &told["skippedCount"]), ((2, 0, 1), &json!(2)), "{ended}");
+    }
+    assert_eq!(ended["job"]["rowsRead"], 5);
+}
+
+fn json_lines_that_are_none_are_told_by_what_they_are(api: &Api) {
+    let table = api.table(&["A"]);
+    let reasons = |file: &str| -> Vec<(u64, String)> {
+        let told = send(&table, &[], "application/x-ndjson", file).ok();
+        let rejected = told["rejected"].as_array().unwrap().iter();
+        rejected
+            .map(|row| (row["line"].as_u64().unwrap(), row["reason"].as_str().unwrap().to_owned()))
+            .collect()
+    };
+    let told = reasons("{\"A\": 1}\n{\"A\": 2},\n{\"A\"\n");
+    assert_eq!(told[0], (2, "is not valid JSON: trailing characters at column 9".to_owned()));
+    assert_eq!((told[1].0, told[1].1.starts_with("is not valid JSON: ")), (3, true), "{told:?}");
+    for array in ["[{\"A\": 1}, {\"A\": 2}]", "[\n{\"A\": 1}\n]"] {
+        let told = reasons(array);
+        assert!(told[0].1.starts_with("is a JSON array, not JSON Lines: "), "{told:?}");
+    }
+    // Plain text that is said to be compressed.
+    for (encoding, file) in [("gzip", "A\n1\n"), ("zstd", "A\n1\n"), ("gzip", "A,B\n1,2\n3,4\n5,6\n7,8\n")] {
+        let request = Request::post(table.path("/import")).bytes(file.as_bytes().to_vec());
+        let request = request.header("Content-Type", "text/csv").header("Content-Encoding", encoding);
+        let told = api.send(request).offends(&[""]);
+        let expected = format!("The body is not {encoding}, although Content-Encoding says so");
+        assert!(told["error"].as_str().unwrap().starts_with(&expected), "{told}");
+    }
+}
+
+fn fields_of_json_lines_that_are_misspelt_are_refused(api: &Api) {
+    let table = api.table(&["A"]);
+    let lines = "{\"Amount\": 1, \"Name\": \"x\"}\n{\"Amount\": 2, \"Other\": 1}\n";
+    let send = |query: &[(&str, &str)]| send(&table, query, "application/x-ndjson", lines);
+    let refused = send(&[("formats", "{\"Amuont\": {\"type\": \"number\"}}")]).offends(&["formats.Amuont"]);
+    assert!(
+        refused["details"][0]["message"].as_str().unwrap().contains("did you mean \"Amount\"?"),
+        "{refused}"
+    );
+    send(&[("formats", "{\"Nothing\": {\"type\": \"number\"}}")]).offends(&["formats.Nothing"]);
+    send(&[("mapping", "{\"Nmae\": null}")]).offends(&["mapping.Nmae"]);
+    assert_eq!(table.headers(), ["Input", "A"], "nothing was written");
+    let told = send(&[("formats", "{\"Other\": {\"type\": \"number\"}}")]).ok();
+    assert_eq!(counts(&told), (2, 0, 0));
 }
 
 fn files_that_are_none_are_refused(api: &Api) {
