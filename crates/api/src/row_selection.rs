@@ -48,7 +48,8 @@ pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<
         } else {
             // No header is longer, and an answer need not repeat the whole query.
             let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-            unknown.push(Offence::new("columnIds", format!("{name:?} is not a column of this project")));
+            let words = table.no_column(&name, unknown.len());
+            unknown.push(Offence::new("columnIds", format!("{name:?} {words}")));
         }
     }
     if !unknown.is_empty() {

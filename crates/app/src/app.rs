@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
+use crate::pattern_checks::PatternChecks;
 use crate::quotas::Quotas;
 use crate::received_log::ReceivedLog;
 use crate::sequences::Sequences;
@@ -58,6 +59,7 @@ pub struct App {
     /// Calls of comparisons at the same time.
     pub(crate) comparing: Arc<FairSemaphore>,
     pub(crate) credential_cache: CredentialCache,
+    pub(crate) pattern_checks: PatternChecks,
     pub(crate) altering: tokio::sync::Mutex<()>,
     pub(crate) repeating: tokio::sync::Mutex<()>,
     /// Held while the bytes of old projects are counted.
@@ -110,6 +112,7 @@ impl App {
             thumbnailer: OnceLock::new(),
             comparing: FairSemaphore::new(COMPARING_MAX, COMPARING_EACH_MAX),
             credential_cache: CredentialCache::default(),
+            pattern_checks: PatternChecks::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),
             counting: tokio::sync::Mutex::new(()),

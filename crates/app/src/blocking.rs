@@ -12,3 +12,13 @@ pub fn off_async<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
         Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
     if bytes > INLINE_BYTES_MAX && can_hand_over { tokio::task::block_in_place(work) } else { work() }
 }
+
+/// Does `work`. If it compiles patterns, which takes a while, tenants take turns at it, and the other requests of this thread
+/// go on elsewhere.
+pub(crate) async fn in_turn<T>(has_patterns: bool, work: impl FnOnce() -> T) -> T {
+    if !has_patterns {
+        return work();
+    }
+    let _turn = rowmill_fairness::turn().await;
+    off_async(usize::MAX, work)
+}

@@ -1,6 +1,7 @@
 //! Columns.
 
 use rowmill_model::corrections::{self, Corrected};
+use rowmill_model::filter::Filters;
 use rowmill_model::{Column, ColumnId, Offence, Project, restoring};
 use serde_json::{Map, Value};
 
@@ -40,7 +41,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(body)).await?;
         let saved = self
-            .change(caller, project, once, |stored| {
+            .change_compiling(may_have_patterns(body), caller, project, once, |stored| {
                 let table = &stored.project.table;
                 self.check_room(table.columns.len() + 1)?;
                 self.check_size("", body)?;
@@ -64,7 +65,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_target_of(caller, project, column, body).await?;
         let saved = self
-            .change(caller, project, None, |stored| {
+            .change_compiling(may_have_patterns(body), caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let before = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 guards::check(guard, stored)?;
@@ -104,6 +105,11 @@ impl App {
             .await?;
         Ok(ColumnDeleted { fixes: saved.fixes })
     }
+}
+
+/// Whether a column's body has a run condition with patterns, which take a while to compile.
+pub(crate) fn may_have_patterns(body: &Map<String, Value>) -> bool {
+    body.get("runCondition").is_some_and(Filters::may_have_patterns)
 }
 
 impl App {

@@ -18,7 +18,9 @@ use rowmill_store::{StoredProject, StoredRow, WantedSlots};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
+use crate::blocking::in_turn;
 use crate::caller::Caller;
+use crate::columns::may_have_patterns;
 use crate::comparison_judge::{Judge, JudgeModel};
 use crate::comparison_run::{ComparedCell, ComparedOutcome, Comparing, Job, run_all};
 use crate::correcting::Correcting;
@@ -126,8 +128,10 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let mut columns = Vec::with_capacity(variants.len());
         for (place, variant) in variants.iter().enumerate() {
-            let made = self.variant(&stored, &column, column_id.as_deref(), variant, place, &catalogue)?;
-            columns.push(made);
+            let made = in_turn(may_have_patterns(&column), || {
+                self.variant(&stored, &column, column_id.as_deref(), variant, place, &catalogue)
+            });
+            columns.push(made.await?);
         }
         let judge = match &expected {
             Some(Expected { scoring: Scoring::Judge, judge, .. }) => {

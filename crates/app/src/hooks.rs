@@ -279,10 +279,10 @@ fn read_headers(
 }
 
 /// The id of a column that can be written into.
-fn column(table: &Table, name: &str) -> std::result::Result<rowmill_model::ColumnId, &'static str> {
-    let column = table.named(name).ok_or("is not a column of this project")?;
+fn column(table: &Table, name: &str) -> std::result::Result<rowmill_model::ColumnId, String> {
+    let column = table.named(name).ok_or_else(|| table.no_column(name, 0))?;
     if column.kind == ColumnType::Reference {
-        return Err("is a reference column, which is read-only; name its source column instead");
+        return Err("is a reference column, which is read-only; name its source column instead".to_owned());
     }
     Ok(column.id.clone())
 }

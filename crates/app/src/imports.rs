@@ -107,7 +107,8 @@ impl App {
             match names.get(name) {
                 None => {
                     let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-                    offences.push(Offence::new(path, format!("{name:?} is not a column of this project")));
+                    let words = stored.project.table.no_column(&name, offences.len());
+                    offences.push(Offence::new(path, format!("{name:?} {words}")));
                 }
                 Some(column) if column.kind == ColumnType::Reference => offences.push(Offence::new(
                     path,
@@ -143,7 +144,8 @@ impl App {
             .filter(|field| !import.targets.contains_key(&field.name) && seen.insert(&field.name))
             .collect();
         if side_by_side {
-            import.check_names(fields)?;
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            import.check_names(&names, true)?;
         }
         if new.is_empty() {
             return Ok(());

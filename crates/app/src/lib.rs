@@ -39,6 +39,7 @@ mod key_cache;
 mod keys;
 mod multipart;
 mod outbound_webhooks;
+mod pattern_checks;
 mod project_size;
 mod projects;
 mod providers;

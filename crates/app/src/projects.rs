@@ -10,7 +10,9 @@ use rowmill_store::{
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::blocking::in_turn;
 use crate::caller::Caller;
+use crate::columns::may_have_patterns;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
@@ -155,7 +157,9 @@ impl App {
             }
             Ok(Ok(corrected))
         };
-        let (mut table, fixes) = build_table(&columns, create, &mut offences)?;
+        let has_patterns = columns.iter().any(may_have_patterns);
+        let made = in_turn(has_patterns, || build_table(&columns, create, &mut offences));
+        let (mut table, fixes) = made.await?;
         if !offences.is_empty() {
             return Err(Error::invalid(offences));
         }
@@ -203,7 +207,7 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ProjectPatched> {
         let Altered { saved, row_count } = self
-            .alter(caller, id, None, |stored| {
+            .alter(false, caller, id, None, |stored| {
                 let mut change = Change::from(stored);
                 let mut changes = changes.clone();
                 if let Some(metadata) = &mut changes.metadata {
@@ -263,7 +267,19 @@ impl App {
         once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
-        let altered = self.alter(caller, id, once, |stored| {
+        self.change_compiling(false, caller, id, once, decide).await
+    }
+
+    /// The same for a decision that compiles patterns.
+    pub(crate) async fn change_compiling(
+        &self,
+        has_patterns: bool,
+        caller: Caller,
+        id: &str,
+        once: Option<IdempotencyKey>,
+        decide: impl Fn(&StoredProject) -> Result<Change>,
+    ) -> Result<SavedProject> {
+        let altered = self.alter(has_patterns, caller, id, once, |stored| {
             if stored.project.settings.api.enabled { decide(stored) } else { Err(Error::ApiDisabled) }
         });
         Ok(altered.await?.saved)
@@ -272,6 +288,7 @@ impl App {
     /// Reads, decides and saves, and does so again when somebody else was quicker.
     async fn alter(
         &self,
+        has_patterns: bool,
         caller: Caller,
         id: &str,
         once: Option<IdempotencyKey>,
@@ -289,7 +306,8 @@ impl App {
             if stored.project.copying.is_some() {
                 return Err(Error::Copying);
             }
-            let Change { mut project, views, subject, fixes, row_count } = decide(&stored)?;
+            let Change { mut project, views, subject, fixes, row_count } =
+                in_turn(has_patterns, || decide(&stored)).await?;
             if once.is_none() && project == *stored.project && views == *stored.views {
                 let saved = SavedProject { project, views, subject, fixes };
                 return Ok(Altered { saved, row_count: stored.row_count });

@@ -331,7 +331,13 @@ impl App {
             Some(Err(wrong)) => offences.extend(wrong),
             None => {}
         }
-        if offences.is_empty() { Ok(selection) } else { Err(Error::invalid(offences)) }
+        if !offences.is_empty() {
+            return Err(Error::invalid(offences));
+        }
+        if view.is_some() {
+            self.pattern_checks.check(&selection.filters).await?;
+        }
+        Ok(selection)
     }
 
     /// Reads filters as sent. Patterns take a while to compile: teams take turns at that, and nobody else waits.
@@ -409,7 +415,8 @@ impl App {
 
 pub(crate) fn match_column(stored: &StoredProject, name: &str) -> Result<rowmill_model::record::Slot> {
     let refuse = |message: &str| Error::invalid(vec![Offence::new("matchOn", message)]);
-    let column = stored.project.table.named(name).ok_or_else(|| refuse("is not a column of this project"))?;
+    let table = &stored.project.table;
+    let column = table.named(name).ok_or_else(|| refuse(&table.no_column(name, 0)))?;
     if column.kind == ColumnType::Reference {
         return Err(refuse("is a reference column; match on its source column instead"));
     }

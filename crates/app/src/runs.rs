@@ -285,13 +285,17 @@ fn processed_slots(stored: &StoredProject, ids: &[String]) -> Result<Vec<Slot>> 
     let mut unknown = Vec::new();
     let mut by_hand = Vec::new();
     let mut slots = Vec::with_capacity(ids.len());
-    let names = ColumnNames::of(&stored.project.table);
+    let table = &stored.project.table;
+    let names = ColumnNames::of(table);
     for (index, id) in ids.iter().enumerate() {
         let path = format!("columnIds[{index}]");
         match names.get(id) {
             Some(column) if column.kind.is_processed() => slots.push(column.slot),
             Some(_) => by_hand.push(Offence::new(path, "is not a processed column")),
-            None => unknown.push(Offence::new(path, "is not a column of this project")),
+            None => {
+                let words = table.no_column(id, unknown.len());
+                unknown.push(Offence::new(path, words));
+            }
         }
     }
     if !unknown.is_empty() {

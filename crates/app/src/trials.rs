@@ -14,7 +14,9 @@ use rowmill_store::StoredRow;
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::blocking::in_turn;
 use crate::caller::Caller;
+use crate::columns::may_have_patterns;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::fan_out_targets::FanOutTargets;
@@ -89,8 +91,11 @@ impl App {
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(&column)).await?;
-        let TrialColumn { project, column, fixes } = self
-            .trial_column(&stored.project, column, edited.as_deref(), &catalogue, correcting)
+        let made = in_turn(may_have_patterns(&column), || {
+            self.trial_column(&stored.project, column, edited.as_deref(), &catalogue, correcting)
+        });
+        let TrialColumn { project, column, fixes } = made
+            .await
             .and_then(|trial| trial.with_targets(&targets, &stored.project))
             .map_err(|error| error.with_paths(|path| in_column(&path)))?;
         let (resolved, outcome) = self.try_cell(project, column, &row, dry_run).await?;

@@ -11,7 +11,6 @@ use rowmill_store::StoredProject;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::blocking::off_async;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
@@ -50,7 +49,7 @@ impl App {
         let created_at_ms = self.clock.now_ms();
         let id = ViewId::from_uuid(uuid(created_at_ms)?);
         let saved = self
-            .change(caller, project, once, |stored| {
+            .change_compiling(changes.may_have_patterns(), caller, project, once, |stored| {
                 let mut change = Change::from(stored);
                 if change.views.len() >= usize::try_from(self.limits.views_max).unwrap_or(usize::MAX) {
                     let most = self.limits.views_max;
@@ -88,7 +87,7 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ViewSaved> {
         let saved = self
-            .change(caller, project, None, |stored| {
+            .change_compiling(changes.may_have_patterns(), caller, project, None, |stored| {
                 let mut change = Change::from(stored);
                 let place = place(&change.views, view)?;
                 guards::check(guard, stored)?;
@@ -136,6 +135,12 @@ impl App {
     }
 }
 
+impl ViewChanges {
+    fn may_have_patterns(&self) -> bool {
+        self.filters.as_ref().is_some_and(Filters::may_have_patterns)
+    }
+}
+
 /// A view of a project, and its place among the others.
 pub fn view_of(stored: &StoredProject, id: &str) -> Result<ViewSaved> {
     let order = place(&stored.views, id)?;
@@ -162,10 +167,7 @@ fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits)
         view.emoji.clone_from(emoji);
     }
     if let Some(filters) = filters {
-        // Patterns take a while to compile.
-        let bytes = if Filters::may_have_patterns(filters) { usize::MAX } else { 0 };
-        let parsed = off_async(bytes, || Filters::parse(filters, "filters", table, limits));
-        take(parsed, &mut view.filters, &mut offences);
+        take(Filters::parse(filters, "filters", table, limits), &mut view.filters, &mut offences);
     }
     if let Some(sorting) = sorting {
         take(Sorting::parse(sorting, "sorting", table), &mut view.sorting, &mut offences);
@@ -187,9 +189,9 @@ fn visible(
     let mut wrong = Vec::new();
     for (name, shown) in sent {
         let message = match names.get(name) {
-            None => "is not a column of this project; use a column id or header",
+            None => table.no_column(name, wrong.len()),
             Some(column) if visibility.insert(column.id.clone(), *shown).is_some() => {
-                "names the same column as another field"
+                "names the same column as another field".to_owned()
             }
             Some(_) => continue,
         };

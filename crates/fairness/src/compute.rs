@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use tokio::task::JoinError;
 
-use crate::semaphore::FairSemaphore;
+use crate::semaphore::{FairSemaphore, Permit};
 use crate::tenant::Tenant;
 
 /// As many as there are processors, and one tenant leaves at least one of them to the others.
@@ -17,13 +17,18 @@ static PROCESSORS: LazyLock<Arc<FairSemaphore>> = LazyLock::new(|| {
 /// Does work that takes longer than about a millisecond, such as rendering or decoding much, on a blocking thread.
 /// Tenants take turns, so that whoever asks for much waits for themselves; async threads stay free for all.
 pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
-    let permit = PROCESSORS.acquire(Tenant::current()).await;
+    let permit = turn().await;
     // The permit goes along: a caller that goes away leaves the thread at work.
     let working = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         work()
     });
     working.await
+}
+
+/// A turn at such work, for who does it where it is because it borrows: it lasts until the permit is dropped.
+pub async fn turn() -> Permit {
+    PROCESSORS.acquire(Tenant::current()).await
 }
 
 #[cfg(test)]

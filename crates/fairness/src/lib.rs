@@ -8,6 +8,6 @@ mod compute;
 mod semaphore;
 mod tenant;
 
-pub use crate::compute::compute;
+pub use crate::compute::{compute, turn};
 pub use crate::semaphore::{FairSemaphore, Permit};
 pub use crate::tenant::Tenant;

@@ -31,10 +31,11 @@ use crate::column::{AiConfig, Column, DataShape, Research, Retry, TaskConfig};
 use crate::filter::Filters;
 use crate::ids::ColumnId;
 use crate::limits::Limits;
+use crate::nearest::nearest;
 use crate::offence::Offence;
 use crate::reference::Names;
 use crate::table::Table;
-use crate::template::{Catalogue, Template};
+use crate::template::{Catalogue, TEMPLATES, Template};
 use crate::view::View;
 
 pub use document::to_document;
@@ -288,12 +289,20 @@ fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<Strin
     fixes.into_sentences()
 }
 
+fn no_template(word: &str) -> String {
+    let known = || TEMPLATES.iter().map(|template| template.id);
+    let hint = match nearest(word, known()) {
+        Some(near) => format!("did you mean {}?", quoted(near)),
+        None => format!("they are {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    format!("is not the id of a template: {}; {hint}", quoted(word))
+}
+
 fn template_named(sent: Option<&Value>) -> Result<&'static Template, Offence> {
     let Some(word) = sent.and_then(Value::as_str) else {
         return Err(Offence::new("templateId", "must be the id of a template"));
     };
-    Template::named(word)
-        .ok_or_else(|| Offence::new("templateId", format!("is not the id of a template: {}", quoted(word))))
+    Template::named(word).ok_or_else(|| Offence::new("templateId", no_template(word)))
 }
 
 fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Template) -> Column {

@@ -8,6 +8,7 @@ use crate::column::{Column, ColumnType, DataShape, Retry};
 use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
+use crate::nearest::nearest;
 use crate::record::Slot;
 
 /// The columns of a project. A column's order is its place here; `_trigger` is always first.
@@ -67,6 +68,30 @@ impl Table {
     pub fn named(&self, field: &str) -> Option<&Column> {
         self.by_id(field).or_else(|| self.by_header(field))
     }
+
+    /// Why a name is refused that names no column. Of those that are told together the first may be misspelt; the rest would
+    /// take long to compare. `earlier` is how many came before it.
+    pub fn no_column(&self, name: &str, earlier: usize) -> String {
+        format!("is not a column of this project{}", self.meant(name, earlier))
+    }
+
+    /// The same as a sentence of its own.
+    pub fn no_such_column(&self, name: &str, earlier: usize) -> String {
+        const SHOWN_CHARS: usize = 100;
+        let meant = self.meant(name, earlier);
+        let shown: String = name.chars().take(SHOWN_CHARS).collect();
+        let cut = if shown.len() < name.len() { "…" } else { "" };
+        let end = if meant.is_empty() { "." } else { &meant };
+        format!("There is no column with the id or header `{shown}{cut}`{end}")
+    }
+
+    /// `; did you mean "City"?`, if a column has a header like that.
+    fn meant(&self, name: &str, earlier: usize) -> String {
+        const COMPARED_MAX: usize = 20;
+        let headers = self.columns.iter().map(|column| column.header.as_str());
+        let near = (earlier < COMPARED_MAX).then(|| nearest(name, headers)).flatten();
+        near.map(|header| format!("; did you mean {header:?}?")).unwrap_or_default()
+    }
 }
 
 impl Default for Table {
@@ -119,5 +144,19 @@ fn manual(id: ColumnId, slot: Slot, header: &str) -> Column {
         retry: Retry::default(),
         rate_limit: None,
         cache_ttl_seconds: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_header_is_told_with_the_one_that_is_meant() {
+        let mut table = Table::new();
+        table.push_manual(ColumnId::new("col_1"), "City");
+        assert_eq!(table.no_column("Ctiy", 0), "is not a column of this project; did you mean \"City\"?");
+        assert_eq!(table.no_column("Phone", 0), "is not a column of this project");
+        assert_eq!(table.meant("Ctiy", 1_000), "", "of many only the first are compared");
     }
 }

@@ -146,7 +146,7 @@ fn find_of(query: &FindQuery, table: &Table) -> Result<Find, Error> {
         Some(name) => {
             let named = table.named(name).map(|column| column.slot);
             let place = table.columns.iter().position(|column| Some(column.slot) == named);
-            place.ok_or_else(|| Error::offence("fromColumnId", "is not a column of this project"))?
+            place.ok_or_else(|| Error::offence("fromColumnId", table.no_column(name, 0)))?
         }
         None => 0,
     };

@@ -136,7 +136,7 @@ impl Endpoint<ApiState> for GetGroups {
 }
 
 fn named<'t>(table: &'t Table, parameter: &str, name: &str) -> Result<&'t Column, Error> {
-    table.named(name).ok_or_else(|| Error::offence(parameter, "is not a column of this project"))
+    table.named(name).ok_or_else(|| Error::offence(parameter, table.no_column(name, 0)))
 }
 
 impl From<Groups> for GroupsOut {

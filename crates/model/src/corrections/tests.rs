@@ -10,7 +10,7 @@ use super::*;
 /// `_trigger`, and one column of each kind: `col_<template id>` with the header `<Template id>`.
 fn table() -> Table {
     let mut table = Table::new();
-    for template in &crate::template::TEMPLATES {
+    for template in &TEMPLATES {
         let (head, tail) = template.id.split_at(1);
         let body = json!({"templateId": template.id, "header": head.to_uppercase() + tail});
         table = created(&table, &format!("col_{}", template.id), &body).table;

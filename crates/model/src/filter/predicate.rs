@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::check::{Check, PlainTest};
 use super::document::{Conjunction, Filter, FilterNode, Filters};
 use super::operand::SizeTest;
+use super::operator::Operator;
 use super::pattern::{Pattern, PatternBudget};
 use crate::cell::CellState;
 use crate::cell_status::CellStatus;
@@ -60,6 +61,25 @@ pub enum Test {
     Value,
     /// The cell's state.
     State,
+}
+
+impl Filters {
+    /// Why patterns of filters that were taken earlier cannot be used any more: all filters of a selection together have a limit.
+    /// A filter that cannot be used holds for no row.
+    pub fn pattern_flaw(&self) -> Option<String> {
+        pattern_flaw(&self.0, &mut PatternBudget::of_selection())
+    }
+}
+
+fn pattern_flaw(filters: &[FilterNode], patterns: &mut PatternBudget) -> Option<String> {
+    filters.iter().find_map(|node| match node {
+        FilterNode::Group { conjunction: _, filters } => pattern_flaw(filters, patterns),
+        FilterNode::Filter(Filter { operator: Operator::Matches, value, case_sensitive, .. }) => {
+            let compiled = patterns.compile(value.as_str()?, *case_sensitive);
+            compiled.err().map(|error| error.message())
+        }
+        FilterNode::Filter(_) => None,
+    })
 }
 
 fn nodes(filters: &[FilterNode], table: &Table, patterns: &mut PatternBudget) -> Vec<Node> {

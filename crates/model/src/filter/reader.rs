@@ -163,7 +163,7 @@ impl Reader<'_> {
         };
         let column = self.table.named(id);
         if column.is_none() {
-            self.refuse(at, format!("There is no column with the id or header `{}`.", shortened(id)));
+            self.refuse(at, self.table.no_such_column(id, self.offences.len()));
         }
         column.map(|column| column.id.clone())
     }

@@ -65,8 +65,7 @@ impl Reader<'_> {
             return None;
         };
         let Some(column) = self.table.named(id) else {
-            let id: String = id.chars().take(100).collect();
-            self.refuse(at, format!("There is no column with the id or header `{id}`."));
+            self.refuse(at, self.table.no_such_column(id, self.offences.len()));
             return None;
         };
         if self.keys.iter().any(|key| key.column_id == column.id) {

@@ -18,6 +18,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("names", Versions:
     long_numbers_keep_their_digits,
 );
 pub(crate) const V4: &[Scenario] = &scenarios!("names", Shared:
+    a_misspelt_name_is_told_with_the_one_that_is_meant,
     events_and_exports_go_by_header,
     empty_cells_clear_if_asked,
     a_separator_line_is_understood,
@@ -404,4 +405,33 @@ fn the_approval_column_counts() {
     table.patch("", json!({ "metadata": event })).exceeds("columnsMax");
     table.patch("", json!({ "metadata": {}, "title": "Still" })).ok();
     api.table_of(json!({ "title": "Fits", "metadata": event }));
+}
+
+fn a_misspelt_name_is_told_with_the_one_that_is_meant(api: &Api) {
+    let table = api.table(&["City"]);
+    let filters = json!([{ "columnId": "Ctiy", "operator": "isEmpty" }]);
+    let sorting = json!([{ "columnId": "Ctiy", "direction": "asc" }]);
+    let (filters_text, sorting_text) = (filters.to_string(), sorting.to_string());
+    let view =
+        json!({ "name": "x", "filters": filters, "sorting": sorting, "columnVisibility": { "Ctiy": true } });
+    let refusals = [
+        table.post("/rows?matchOn=Ctiy", json!([{ "City": "x" }])),
+        table.list(&[("columnIds", "Ctiy")]),
+        table.list(&[("filters", &filters_text)]),
+        table.list(&[("sorting", &sorting_text)]),
+        table.get("/summary?columnIds=Ctiy"),
+        table.get("/groups?columnId=Ctiy"),
+        table.post("/views", view),
+        table.post("/trigger", json!({ "columnIds": ["Ctiy"] })),
+    ];
+    for refusal in refusals {
+        let details = refusal.json["details"].as_array().unwrap_or_else(|| panic!("{}", refusal.text));
+        for detail in details {
+            assert!(detail["message"].as_str().unwrap().ends_with("did you mean \"City\"?"), "{detail}");
+        }
+    }
+    let refused = table.post("/columns", json!({ "templateId": "ai-txt" })).offends(&["templateId"]);
+    assert!(refused["error"].as_str().unwrap().ends_with("did you mean \"ai-text\"?"), "{refused}");
+    let refused = table.post("/columns", json!({ "templateId": "spreadsheet" })).offends(&["templateId"]);
+    assert!(refused["error"].as_str().unwrap().contains("they are manual, ai-text"), "{refused}");
 }
