@@ -1,7 +1,6 @@
 //! `rowmill backup`: the embedded database as a file, while the server runs or not.
 
 use std::error::Error;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +9,7 @@ use rowmill_client::notice;
 use rowmill_clock::{Clock as _, SystemClock};
 
 use crate::backup_folder::{self, Backup, KeyChoice, NOT_FOR_POSTGRES};
+use crate::commands::print;
 use crate::config::StoreArgs;
 use crate::secret_setting::SecretSetting;
 
@@ -54,8 +54,7 @@ pub(crate) async fn run(args: BackupArgs) -> Result<(), Box<dyn Error>> {
         notice!("The counters do not match the rows, in the database as in the backup. Run `rowmill check`.");
     }
     notice!("{}", told_of_key(&backup, key, &data_dir));
-    writeln!(std::io::stdout(), "{}", backup.path.display())?;
-    Ok(())
+    print(&backup.path.display().to_string())
 }
 
 /// Where the key is kept.

@@ -16,6 +16,7 @@ use rowmill_store::inspect::Inspect;
 use rowmill_store_sqlite::{DATABASE_FILE, accept_checksums, page_findings};
 
 use crate::backup_folder::database_of;
+use crate::commands::unless_closed;
 use crate::config::StoreArgs;
 
 /// A line is written this often, so that nobody thinks that it hangs.
@@ -52,11 +53,16 @@ pub(crate) async fn run(args: CheckArgs) -> Result<(), Box<dyn Error>> {
         },
     };
     if json {
-        print_json(&report)?;
+        crate::commands::print(&serde_json::to_string_pretty(&report)?)?;
     } else {
-        print(&report, is_backup)?;
+        unless_closed(print(&report, is_backup))?;
     }
-    if report.ok { Ok(()) } else { Err(format!("the check found {} problems", report.problem_count).into()) }
+    if report.ok { Ok(()) } else { Err(format!("the check found {}", problems(report.problem_count)).into()) }
+}
+
+/// `1 problem`, `2 problems`.
+pub(crate) fn problems(count: u64) -> String {
+    format!("{} problem{}", HumanCount(count), if count == 1 { "" } else { "s" })
 }
 
 async fn accept(store: &StoreArgs, is_backup: bool) -> Result<(), Box<dyn Error>> {
@@ -123,11 +129,6 @@ fn unreadable(checked: &Checked, words: &str) -> Report {
     Report { place, problem_count: problems.len() as u64, problems, ..Report::default() }
 }
 
-fn print_json(report: &Report) -> Result<(), Box<dyn Error>> {
-    writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(report)?)?;
-    Ok(())
-}
-
 fn print(report: &Report, is_backup: bool) -> std::io::Result<()> {
     let Report { ok, place, teams, keys, projects, rows, cells, problem_count, problems, notes } = report;
     let mut out = std::io::stdout().lock();
@@ -163,4 +164,15 @@ fn print(report: &Report, is_backup: bool) -> std::io::Result<()> {
     };
     writeln!(out, "{advice}")?;
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_problem_is_not_many() {
+        assert_eq!(problems(1), "1 problem");
+        assert_eq!(problems(2_000), "2,000 problems");
+    }
 }

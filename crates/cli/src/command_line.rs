@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::builder::UnknownArgumentValueParser;
+use clap::{Arg, CommandFactory as _, Parser, Subcommand};
 use rowmill_model::nearest::nearest;
 
 use crate::backup::BackupArgs;
@@ -105,10 +106,19 @@ pub(crate) fn with_file(args: impl Iterator<Item = OsString>) -> Result<clap::Co
             return Err(FileFault { words, cause: Some(error) });
         }
     };
-    apply(Cli::command(), &text).map_err(|fault| {
+    apply(command(), &text).map_err(|fault| {
         let words = format!("{}: {fault}", path.display());
         FileFault { words, cause: None }
     })
+}
+
+/// The command line as it is defined. Where the server listens has other names elsewhere: the message about them names ours.
+fn command() -> clap::Command {
+    let hint = UnknownArgumentValueParser::suggest_arg("--listen")
+        .and_suggest("write the address and the port: --listen 127.0.0.1:8080");
+    let foreign = ["port", "host", "bind", "address"];
+    let foreign = foreign.map(|name| Arg::new(name).long(name).hide(true).value_parser(hint.clone()));
+    Cli::command().mut_subcommand("serve", |serve| serve.args(foreign))
 }
 
 /// The settings file, and whether somebody named it.
@@ -176,7 +186,9 @@ fn set_defaults(
     defaults: &[(String, String)],
     unknown: &mut Vec<String>,
 ) -> clap::Command {
-    let known: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    // What is hidden is there for its message only.
+    let settings = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let known: Vec<String> = settings.map(|arg| arg.get_id().to_string()).collect();
     for (key, value) in defaults.iter().filter(|(key, _)| known.contains(key) && key != "config") {
         command = command.mut_arg(key, |arg| arg.default_value(value.clone()));
         unknown.retain(|name| name != key);
@@ -196,7 +208,7 @@ mod tests {
     use super::*;
 
     fn serve(file: &str, args: &[&str]) -> Result<Serve, String> {
-        let command = apply(Cli::command(), file)?;
+        let command = apply(command(), file)?;
         let args = ["rowmill", "serve"].iter().chain(args);
         let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
         match <Cli as clap::FromArgMatches>::from_arg_matches(&matches)
@@ -229,9 +241,28 @@ mod tests {
         check("speed = 3", "unknown setting speed");
         check("page_size_mx = 3", "did you mean page_size_max?");
         check("listen = [1]", "listen must be text");
+        check("port = 8081", "unknown setting port");
         check("url = \"http://x\"", "unknown setting url");
         check("listen = \"here\"", "invalid");
         check("log = \"info\"\nsecret_key = \"canary", "line 2 is not TOML");
+    }
+
+    #[test]
+    fn options_of_other_servers_lead_to_the_right_one() {
+        for option in ["--port", "--host", "--bind", "--address"] {
+            let told = serve("", &[option, "8081"]).unwrap_err();
+            let name = format!("unexpected argument '{option} ");
+            assert!(told.contains(&name) && told.contains("a similar argument exists: '--listen'"), "{told}");
+            assert!(told.contains("--listen 127.0.0.1:8080"), "{told}");
+        }
+        assert!(
+            !command()
+                .find_subcommand_mut("serve")
+                .unwrap()
+                .render_long_help()
+                .to_string()
+                .contains("--port")
+        );
     }
 
     #[test]
@@ -241,13 +272,13 @@ mod tests {
         let set = serve(&file, &[]).unwrap();
         assert_eq!(set.secret_key.as_ref().map(|setting| setting.0.expose()), Some(canary.as_str()));
         assert!(!format!("{set:?}").contains("canary"));
-        let mut command = apply(Cli::command(), &file).unwrap();
+        let mut command = apply(command(), &file).unwrap();
         let serve = command.find_subcommand_mut("serve").unwrap();
         assert!(!serve.render_long_help().to_string().contains("canary"));
     }
 
     #[test]
     fn the_definition_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

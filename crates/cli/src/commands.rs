@@ -90,6 +90,14 @@ pub(crate) async fn visit_existing(store: &StoreArgs) -> Result<(App, SharedCloc
 }
 
 pub(crate) fn print(line: &str) -> AnyResult {
-    writeln!(std::io::stdout(), "{line}")?;
-    Ok(())
+    let mut out = std::io::stdout().lock();
+    Ok(unless_closed(writeln!(out, "{line}").and_then(|()| out.flush()))?)
+}
+
+/// What became of writing to standard output. A reader that goes away, as in `rowmill openapi | head`, has seen enough.
+pub(crate) fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }

@@ -64,8 +64,10 @@ pub(crate) struct Serve {
     /// proxy sends X-Forwarded-Host, -Proto and -Prefix.
     #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]
     pub(crate) public_url: Option<PublicUrl>,
-    /// Addresses or ranges of your proxies, such as 127.0.0.1,10.0.0.0/8. Only their X-Forwarded-For, -Host,
-    /// -Proto, -Prefix and Forwarded headers are used; those of others are ignored. Default: none.
+    /// Addresses or ranges of your proxies, such as 127.0.0.1,10.0.0.0/8, or `none`. Only their X-Forwarded-For, -Host,
+    /// -Proto, -Prefix and Forwarded headers are used; those of others are ignored. Without this setting, whoever
+    /// connects from this machine is believed where the service is reached (-Host, -Proto, -Prefix), which links
+    /// are made of, but not the client's address.
     #[arg(long, env = "ROWMILL_TRUSTED_PROXIES", default_value = "", hide_default_value = true, value_parser = TrustedProxies::parse)]
     pub(crate) trusted_proxies: TrustedProxies,
     /// Requests per second and burst per API key, such as 100/200; 0 for no limit.

@@ -86,7 +86,9 @@ fn main() -> ExitCode {
             Ok(runtime) => runtime,
             Err(error) => return fail(&error),
         };
-    match runtime.block_on(run(cli)) {
+    let outcome = runtime.block_on(run(cli));
+    shutdown::end(runtime);
+    match outcome {
         Ok(status) => status,
         Err(error) => fail(&*error),
     }

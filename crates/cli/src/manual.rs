@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap_complete::Shell;
 
+use crate::commands::unless_closed;
+
 const NAME: &str = "rowmill";
 /// Made by `cargo xtask notices` from the lock files.
 const THIRD_PARTY_NOTICES: &str = include_str!("../third-party-notices.txt");
@@ -48,8 +50,5 @@ pub(crate) fn licenses() -> Result<(), Box<dyn Error>> {
 
 fn print(text: &[u8]) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    Ok(unless_closed(out.write_all(text).and_then(|()| out.flush()))?)
 }

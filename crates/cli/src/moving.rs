@@ -13,6 +13,7 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
 use rowmill_store::carry::Carry;
 
+use crate::commands::unless_closed;
 use crate::secret_setting::SecretSetting;
 
 /// Where there is no terminal, a line is written this often.
@@ -58,7 +59,7 @@ pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
     let tell = |progress| teller.tell(progress);
     let moved = rowmill_moving::carry(&*source, &*target, Options { batch_rows }, &tell).await;
     teller.end();
-    say(&moved?, started.elapsed(), source.place(), target.place())?;
+    unless_closed(say(&moved?, started.elapsed(), source.place(), target.place()))?;
     Ok(())
 }
 

@@ -13,6 +13,8 @@ use rowmill_store::check::Report;
 use rowmill_store_sqlite::{BackupContent, DATABASE_FILE, Inspector, Restore, verify};
 
 use crate::backup_folder::database_of;
+use crate::check;
+use crate::commands::unless_closed;
 use crate::config::StoreArgs;
 use crate::secret_key;
 
@@ -57,7 +59,7 @@ pub(crate) async fn run(args: RestoreArgs) -> Result<(), Box<dyn Error>> {
     };
     let aside = format!("rowmill-replaced-{}", SystemClock.now().strftime("%Y%m%dT%H%M%SZ"));
     let old = restore.finish(&[secret_key::FILE], &aside)?;
-    say(&content, &database, &data_dir, old.as_deref())?;
+    unless_closed(say(&content, &database, &data_dir, old.as_deref()))?;
     Ok(())
 }
 
@@ -101,7 +103,7 @@ async fn copied(
 fn problems(report: &Report) -> String {
     let told: Vec<&str> =
         report.problems.iter().take(PROBLEMS_TOLD).map(|problem| problem.message.as_str()).collect();
-    format!("the check found {} problems ({})", report.problem_count, told.join("; "))
+    format!("the check found {} ({})", check::problems(report.problem_count), told.join("; "))
 }
 
 /// Copies the backup's secret key, unless the folder has the same already.

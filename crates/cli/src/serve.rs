@@ -1,7 +1,6 @@
 //! `rowmill serve`: the service, from start to a stop that loses nothing.
 
 use std::error::Error;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use crate::backup_schedule::Schedule;
 use crate::clock::SharedClock;
 use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener, Tls};
+use crate::listen_address::bind;
 use crate::observing::{Sampler, event_loop, metrics_access};
 use crate::otlp::Exporter;
 use crate::request_id::request_id;
@@ -52,7 +52,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     connections::fit_to_files(&mut limits);
     let Opened { database, app, clock } = open(&serve, &limits).await?;
     // The address is taken before a key is made, so that a failed start spends none.
-    let sockets = Sockets::bind(&serve).await?;
+    let sockets = Sockets::bind(&serve)?;
     let first_key = make_first_key(&app, &serve, role).await?;
     let link = first_key.as_ref().map(|new_key| app.sign_in_link(new_key.key.id)).transpose()?;
 
@@ -225,10 +225,10 @@ struct Sockets {
 }
 
 impl Sockets {
-    async fn bind(serve: &Serve) -> Result<Self, Box<dyn Error>> {
-        let main = bind(serve.listen).await?;
+    fn bind(serve: &Serve) -> Result<Self, Box<dyn Error>> {
+        let main = bind(serve.listen)?;
         let admin = match serve.admin_listen {
-            Some(address) => Some(bind(address).await?),
+            Some(address) => Some(bind(address)?),
             None => None,
         };
         let tls = serve.tls_files().map(Tls::load).transpose()?;
@@ -274,12 +274,4 @@ fn listen(
     }
     let main = Listener::new(sockets.main, http_service, caps, deadlines).with_tls(sockets.tls);
     Ok(Listeners { main, admin })
-}
-
-async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|error| {
-        let is_used = error.kind() == std::io::ErrorKind::AddrInUse;
-        let advice = if is_used { ". Stop the program that uses it, or choose another address" } else { "" };
-        format!("cannot listen on {address}: {error}{advice}")
-    })
 }

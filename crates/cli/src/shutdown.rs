@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rowmill_app::App;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::connections::Listener;
@@ -11,6 +12,15 @@ use crate::service_manager;
 
 /// How long a new connection may take to bring a request before a stop closes it.
 const FIRST_REQUEST: Duration = Duration::from_millis(200);
+
+/// How long work on threads apart may go on when all else has ended: nobody waits for it any more.
+const BLOCKING_MAX: Duration = Duration::from_secs(2);
+
+/// Ends the runtime. Work that cannot be interrupted, such as a read of a million rows for a client that is gone, does not hold
+/// up the end of the process.
+pub(crate) fn end(runtime: Runtime) {
+    runtime.shutdown_timeout(BLOCKING_MAX);
+}
 
 /// How long a stop takes.
 #[derive(Debug, Clone, Copy)]
@@ -85,5 +95,30 @@ impl ShutdownSignal {
     /// Who says it twice does not want to wait.
     pub(crate) fn is_repeated(&self) -> bool {
         self.times > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use rowmill_clock::{Clock as _, SystemClock};
+
+    use super::*;
+
+    #[test]
+    fn work_that_goes_on_does_not_hold_up_the_end() {
+        let (open, gate) = mpsc::channel::<()>();
+        let (started, has_started) = mpsc::channel();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        runtime.spawn_blocking(move || {
+            started.send(()).unwrap();
+            let _ = gate.recv_timeout(Duration::from_secs(60));
+        });
+        has_started.recv().unwrap();
+        let start = SystemClock.monotonic();
+        end(runtime);
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+        drop(open);
     }
 }

@@ -123,12 +123,10 @@ async fn public_name() -> Finding {
         Ok(()) => return Finding::ok(DNS, format!("{PUBLIC_NAME} can be looked up.")),
         Err(fault) => fault,
     };
-    Finding::ok(
+    Finding::note(
         DNS,
-        format!(
-            "{PUBLIC_NAME} cannot be looked up. If columns are to reach the internet, check the network and the DNS server of \
-             this machine ({fault})."
-        ),
+        format!("{PUBLIC_NAME} cannot be looked up: {fault}."),
+        "If columns are to reach the internet, check the network and the DNS server of this machine.",
     )
 }
 

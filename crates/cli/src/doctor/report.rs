@@ -11,6 +11,8 @@ use serde::Serialize;
 pub(super) enum Level {
     #[default]
     Ok,
+    /// Not as usual, but no fault: whoever reads it knows whether it is meant so.
+    Note,
     Warning,
     Problem,
 }
@@ -35,6 +37,10 @@ pub(super) struct Report {
 impl Finding {
     pub(super) fn ok(check: &'static str, message: impl Into<String>) -> Self {
         Self { check, status: Level::Ok, message: sentence(message.into()), action: None }
+    }
+
+    pub(super) fn note(check: &'static str, message: impl Into<String>, action: impl Into<String>) -> Self {
+        Self { check, status: Level::Note, message: sentence(message.into()), action: Some(action.into()) }
     }
 
     pub(super) fn warning(
@@ -65,7 +71,9 @@ fn sentence(mut words: String) -> String {
 impl Report {
     pub(super) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         for finding in findings {
-            self.status = self.status.max(finding.status);
+            if finding.status > Level::Note {
+                self.status = self.status.max(finding.status);
+            }
             self.checks.push(finding);
         }
     }
@@ -80,7 +88,7 @@ impl Report {
             out.write_all(self.text().as_bytes())
         };
         match self.status {
-            Level::Ok => ExitCode::SUCCESS,
+            Level::Ok | Level::Note => ExitCode::SUCCESS,
             Level::Warning => ExitCode::from(1),
             Level::Problem => ExitCode::from(2),
         }
@@ -104,6 +112,7 @@ impl Report {
 fn word(level: Level) -> &'static str {
     match level {
         Level::Ok => "ok",
+        Level::Note => "note",
         Level::Warning => "warning",
         Level::Problem => "problem",
     }
@@ -117,6 +126,9 @@ mod tests {
     fn the_worst_finding_decides() {
         let mut report = Report::default();
         assert_eq!(report.text(), "All is well.\n");
+        report.add([Finding::note("dns", "Gone.", "Look.")]);
+        assert_eq!(report.text(), "note     dns       Gone.\n                   → Look.\nAll is well.\n");
+        assert_eq!(report.status, Level::Ok);
         report.add([Finding::ok("disk", "Room."), Finding::problem("clock", "Wrong.", "Set it.")]);
         report.add([Finding::warning("dns", "Slow.", "Wait.")]);
         assert_eq!(report.status, Level::Problem);

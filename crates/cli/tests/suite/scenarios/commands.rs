@@ -16,6 +16,8 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
     teams_are_made_and_listed_while_the_server_runs,
     keys_are_made_listed_and_revoked_while_the_server_runs,
     what_goes_wrong_is_told_on_standard_error_with_a_status,
+    readers_that_have_seen_enough_are_no_failure,
+    a_project_that_a_key_cannot_have_is_named,
     a_flag_beats_a_variable_beats_the_file,
     other_origins_are_let_in_by_setting,
     a_restart_keeps_everything,
@@ -175,6 +177,27 @@ fn keys_are_made_listed_and_revoked_while_the_server_runs() {
     server.api().get("/v4/team").ok();
 }
 
+fn readers_that_have_seen_enough_are_no_failure() {
+    let folder = DataDir::new();
+    for arguments in [&["openapi"][..], &["licenses"], &["man"], &["completions", "bash"]] {
+        // Nobody reads at all.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = server::command(&folder).args(arguments).stdout(writer).output().unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{arguments:?}: {ended:?}");
+    }
+}
+
+fn a_project_that_a_key_cannot_have_is_named() {
+    let server = Server::start(&[]);
+    let table = server.api().table(&["A"]);
+    let projects = format!("{},proj_nope,Leads", table.id);
+    let create = ["key", "create", "--team", "default", "--projects", &projects, "--scopes", "read"];
+    let told = server.command(&create);
+    fails(told.clone(), "--projects \"proj_nope\" is not a project of this team");
+    fails(told, "--projects \"Leads\" is not a project of this team");
+}
+
 fn what_goes_wrong_is_told_on_standard_error_with_a_status() {
     let folder = DataDir::new();
     fails(rowmill(&folder, &["nope"]), "nope");
@@ -182,6 +205,8 @@ fn what_goes_wrong_is_told_on_standard_error_with_a_status() {
     fails(rowmill(&folder, &["serve", "--rate-limit-key", "fast"]), "--rate-limit-key");
     fails(rowmill(&folder, &["serve", "--config", "missing.toml"]), "missing.toml");
     fails(rowmill(&folder, &["key", "create"]), "--team");
+    fails(rowmill(&folder, &["serve", "--port", "8080"]), "--listen 127.0.0.1:8080");
+    fails(rowmill(&folder, &["run", "Leads", "--spend-limit", "abc"]), "such as 5 or 0.25");
     std::fs::write(folder.path().join("rowmill.toml"), "speed = 3\n").unwrap();
     fails(rowmill(&folder, &["team", "list"]), "speed");
     std::fs::remove_file(folder.path().join("rowmill.toml")).unwrap();
