@@ -25,7 +25,7 @@ use crate::measure::Metrics;
 use crate::openapi::Tag;
 use crate::pipeline::{self, Plan, Shared};
 use crate::public_url::PublicUrl;
-use crate::rate_limits::{RateLimiters, Rates};
+use crate::rate_limits::{RateLimiters, Rates, client_of};
 use crate::repeats::Turns;
 use crate::request_memory::RequestMemory;
 use crate::schema::SchemaLimits;
@@ -205,11 +205,13 @@ impl<S: Service> Finished<S> {
         if let Some(shared_rates) = shared_rates {
             tokio::spawn(shared_rate_limits::sync_rate_limits(Arc::downgrade(&shared), shared_rates));
         }
+        let counting = Arc::clone(&shared);
+        let counted = move |client| Some(counting.rate_limiters.anonymous.as_ref()?.take(client_of(client)));
         let router = self
             .router
             .with_state(Arc::clone(&shared))
             .merge(beside(shared))
-            .merge(system::routes(state, self.description, metrics))
+            .merge(system::routes(state, self.description, metrics, Arc::new(counted)))
             .merge(webhook::without_team())
             .method_not_allowed_fallback(method_not_allowed);
         layers::wrap(router, &cors, arrival)

@@ -133,6 +133,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::ImageUnavailable(_) => (StatusCode::NOT_FOUND, "image_unavailable"),
         AppError::MissingTeamId => (StatusCode::BAD_REQUEST, "missing_team_id"),
         AppError::InvalidPayload => (StatusCode::BAD_REQUEST, "invalid_payload"),
+        AppError::UnreadableType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         AppError::InvalidSignature => (StatusCode::UNAUTHORIZED, "invalid_signature"),
         AppError::ChangedMeanwhile(_) => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),

@@ -48,7 +48,8 @@ impl PublicUrl {
             return set.clone();
         }
         let header = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
-        let host = header(FORWARDED_HOST).or_else(|| header(HOST)).unwrap_or("localhost");
+        let forwarded = header(FORWARDED_HOST).filter(|host| !host.is_empty());
+        let host = forwarded.or_else(|| header(HOST)).unwrap_or("localhost");
         Self {
             is_https: header(FORWARDED_PROTO).is_some_and(|proto| proto.eq_ignore_ascii_case("https")),
             host: host.to_owned(),
@@ -56,9 +57,13 @@ impl PublicUrl {
         }
     }
 
-    /// Without a slash at its end.
+    /// Without a slash at its end. Where the host is not known, as with an empty `Host`, what is put behind it makes a relative
+    /// link.
     pub fn base_url(&self) -> String {
         let Self { is_https, host, prefix } = self;
+        if host.is_empty() {
+            return prefix.clone();
+        }
         format!("{}://{host}{prefix}", if *is_https { "https" } else { "http" })
     }
 
@@ -79,7 +84,7 @@ impl PublicUrl {
     /// Whether an `Origin` header names this address.
     pub(crate) fn is_origin(&self, origin: &str) -> bool {
         let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-        host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
+        host.is_some_and(|host| !host.is_empty() && host.eq_ignore_ascii_case(&self.host))
     }
 
     /// A request's target without the prefix, which some proxies cut off and some leave on.
@@ -134,6 +139,10 @@ mod tests {
             ("x-forwarded-prefix", "/mill/"),
         ]);
         assert_eq!(PublicUrl::reached(None, &told).base_url(), "https://tables.example/mill");
+        // Without any host, links are relative.
+        let unnamed = headers(&[("host", ""), ("x-forwarded-host", ""), ("x-forwarded-prefix", "/mill")]);
+        assert_eq!(PublicUrl::reached(None, &unnamed).base_url(), "/mill");
+        assert!(!PublicUrl::reached(None, &unnamed).is_origin("http://"));
         let set = PublicUrl::parse("http://set.example").unwrap();
         assert_eq!(PublicUrl::reached(Some(&set), &told), set);
         let hostile = headers(&[("host", "a.example"), ("x-forwarded-prefix", "/\"><script>")]);

@@ -1,5 +1,7 @@
-//! The paths beside the API: the document, the pages that show it, health and metrics. No API key, no limit.
+//! The paths beside the API: the document, the pages that show it, health and metrics. They need no API key. The search takes
+//! a moment each time, so it has the rate limit of reads without a key; the rest has none.
 
+use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -20,12 +22,22 @@ use crate::error::Error;
 use crate::fixed::{Fixed, MadeOnce, compute_for_anyone};
 use crate::layers::{REQUEST_ID, RequestId};
 use crate::measure::Metrics;
+use crate::pipeline::{client_address, count};
+use crate::rate_limits::RateLimitStatus;
 use crate::system_paths::{Health, METRICS, READY};
 
 /// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
 const READY_MAX: Duration = Duration::from_secs(2);
 
-pub(crate) fn routes<S: Service>(state: S, description: Description<S>, metrics: Option<Metrics>) -> Router {
+/// Counts a request of a client; none without a limit.
+pub(crate) type Counted = Arc<dyn Fn(IpAddr) -> Option<RateLimitStatus> + Send + Sync>;
+
+pub(crate) fn routes<S: Service>(
+    state: S,
+    description: Description<S>,
+    metrics: Option<Metrics>,
+    counted: Counted,
+) -> Router {
     let files = docs::files(&description.tags);
     // What waits for it is made on threads apart.
     let text = Arc::new(LazyLock::new(move || document_text(&description)));
@@ -39,7 +51,7 @@ pub(crate) fn routes<S: Service>(state: S, description: Description<S>, metrics:
     }
     let searched = Arc::clone(&text);
     let search = MadeOnce::new(move || docs::Search::new(&parsed(&searched)));
-    let found = move |request: Request| async move { found(&search, request).await };
+    let found = move |request: Request| async move { found(&search, &counted, request).await };
     let json = MadeOnce::new(move || Fixed::json(Bytes::clone(&text)).compressed());
     let json = move |request: Request| async move { answer(&json, request).await };
     let router = router.route(docs::SEARCH_PATH, get(found)).route("/openapi.json", get(json));
@@ -59,16 +71,24 @@ async fn answer(document: &MadeOnce<Fixed>, request: Request) -> Response<Body> 
     }
 }
 
-async fn found(search: &MadeOnce<docs::Search>, request: Request) -> Response<Body> {
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let found = match search.get().await {
-        Ok(search) => compute_for_anyone(move || Fixed::from(search.answer(&query))).await,
-        Err(error) => Err(error),
+async fn found(search: &MadeOnce<docs::Search>, counted: &Counted, request: Request) -> Response<Body> {
+    let request_id = RequestId::of(&request);
+    let (parts, _) = request.into_parts();
+    let mut standing = None;
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let found = async {
+        count(&mut standing, counted(client_address(&parts)))?;
+        let search = search.get().await?;
+        compute_for_anyone(move || Fixed::from(search.answer(&query))).await
     };
-    match found {
-        Ok(page) => page.answer(request.headers()),
-        Err(error) => error.respond(&RequestId::of(&request)),
+    let mut response = match found.await {
+        Ok(page) => page.answer(&parts.headers),
+        Err(error) => error.respond(&request_id),
+    };
+    if let Some(standing) = standing {
+        standing.write_headers(response.headers_mut());
     }
+    response
 }
 
 /// What everybody else is told then.

@@ -68,6 +68,9 @@ pub enum Error {
     /// A webhook body that is no delivery.
     #[error("Invalid payload")]
     InvalidPayload,
+    /// A body of a type that nothing can be read from.
+    #[error("{0}")]
+    UnreadableType(String),
     /// A delivery that no project took, because its signature is missing, wrong or old.
     #[error("Invalid signature")]
     InvalidSignature,

@@ -50,9 +50,9 @@ pub(crate) fn read(content_type: Option<&str>, body: &[u8], limits: &Limits) -> 
         }
         "" | "application/json" | "text/json" | "text/plain" => json(body, limits),
         other if other.ends_with("+json") => json(body, limits),
-        _ => Err(offence(
-            "Content-Type",
-            "must be application/json, application/x-www-form-urlencoded or multipart/form-data",
+        _ => Err(Error::UnreadableType(
+            "The Content-Type must be application/json, application/x-www-form-urlencoded or multipart/form-data"
+                .to_owned(),
         )),
     }
 }
@@ -221,7 +221,7 @@ mod tests {
         check("", "{", " is not valid JSON");
         check("", "{\"a\":\"\\u0000\"}", " must not contain the character U+0000");
         check("", &"[".repeat(100), " is nested deeper");
-        check("image/png", "x", "Content-Type must be application/json");
+        check("image/png", "x", "The Content-Type must be application/json");
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::teams::{NewKey, named};
 
 /// How many projects or ranges of addresses a key names at most.
 const KEY_LIST_MAX: usize = 100;
+/// How much of what was sent an answer repeats.
+const SHOWN_CHARS: usize = 64;
 /// For how long a rotated key goes on working, unless something else is asked for.
 const ROTATION: Duration = Duration::from_hours(24);
 /// Expired keys are listed for this long, so that their owner sees why a program stopped working.
@@ -187,8 +189,11 @@ impl App {
         for (index, id) in ids.iter().enumerate() {
             match ProjectId::parse(id).filter(|id| own.iter().any(|project| project.id == *id)) {
                 Some(id) => projects.push(id),
-                None => offences
-                    .push(Offence::new(format!("projectIds[{index}]"), "is not a project of this team")),
+                None => {
+                    let shown: String = id.chars().take(SHOWN_CHARS).collect();
+                    let message = format!("{shown:?} is not a project of this team");
+                    offences.push(Offence::new(format!("projectIds[{index}]"), message));
+                }
             }
         }
         if !offences.is_empty() {

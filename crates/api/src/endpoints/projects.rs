@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::etag::{EntityTag, Preconditions};
 use crate::links::PageLinks;
 use crate::page_links::linked;
-use crate::payload::{Json, Nothing};
+use crate::payload::{Json, Nothing, Optional};
 use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;
@@ -167,6 +167,13 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
 
 pub(crate) struct CreateSample;
 
+/// The sample is always the same: an empty object, or no body at all.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+// Named, so that a field that is sent is told by its name.
+#[schemars(rename = "SampleCreate", extend("properties" = {}))]
+pub(crate) struct SampleCreate {}
+
 impl Endpoint<ApiState> for CreateSample {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createSampleProject";
@@ -180,14 +187,14 @@ impl Endpoint<ApiState> for CreateSample {
     const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = Nothing;
     type Query = Nothing;
-    type Body = Nothing;
+    type Body = Optional<SampleCreate>;
     type Out = ProjectCreated;
 
     async fn handle(
         call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
-        _: Nothing,
+        Optional(SampleCreate {}): Optional<SampleCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
         let (project, row_count) = call.app().create_sample(call.caller()?).await?;
         let project = ProjectFull::seen_by(call.caller()?, &project, row_count);

@@ -146,8 +146,8 @@ fn other_projects_do_not_exist_for_a_limited_key() {
     };
     insert(&api).created();
     insert(&limited).refused(404, "project_not_found");
-    for create in ["/v4/projects", "/v4/projects/sample"] {
-        limited.post(create, json!({ "title": "New" })).refused(403, "limited_to_projects");
+    for (create, body) in [("/v4/projects", json!({ "title": "New" })), ("/v4/projects/sample", json!({}))] {
+        limited.post(create, body).refused(403, "limited_to_projects");
     }
     limited.get("/v4/keys").refused(403, "missing_scope");
 }

@@ -1,11 +1,13 @@
 //! `Link` headers lead from page to page, and `Deprecation` headers away from version 2.
 
+use std::io::Write as _;
+
 use serde_json::json;
 
 use crate::harness::runner::scenarios;
 use crate::harness::server::{DataDir, UNLIMITED};
 use crate::harness::table::query_of;
-use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
+use crate::harness::{Answer, Api, Request, Scenario, Server, Table, http};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("links", Versions:
     pages_of_rows_lead_to_each_other,
@@ -19,6 +21,7 @@ pub(crate) const V4: &[Scenario] = &scenarios!("links", Shared:
 pub(crate) const OWN: &[Scenario] = &scenarios!("links", Own:
     links_go_where_the_service_is_reached,
     pages_of_other_origins_may_read_them,
+    without_a_host_links_are_relative,
 );
 
 /// The address of a relation.
@@ -189,4 +192,16 @@ fn pages_of_other_origins_may_read_them() {
     for name in ["etag", "link", "deprecation", "retry-after"] {
         assert!(exposed.split(',').any(|exposed| exposed.trim() == name), "{name}: {exposed}");
     }
+}
+
+fn without_a_host_links_are_relative() {
+    let server = Server::start_in(DataDir::new(), UNLIMITED);
+    let table = numbered(&server.api(), 3);
+    let path = table.path("/rows?pageSize=1");
+    let request = server.api().with_key(Request::get(path));
+    let mut stream = http::connect(&server.address).unwrap();
+    stream.write_all(request.head("").as_bytes()).unwrap();
+    let response = http::receive(&mut stream).unwrap();
+    let links = response.header("Link").unwrap();
+    assert!(links.starts_with(&format!("</v4/projects/{}/rows?", table.id)), "{links}");
 }

@@ -6,6 +6,7 @@ use crate::harness::runner::scenarios;
 use crate::harness::{Api, Request, Scenario, Server, eventually};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("projects", Versions:
+    the_sample_takes_no_fields,
     a_new_project_has_its_defaults_and_the_input_column,
     a_project_is_made_with_all_it_can_have,
     a_title_has_1_to_255_characters_after_trimming,
@@ -313,4 +314,10 @@ fn the_list_is_newest_first_with_pages_and_folders() {
     // Other teams see nothing of it.
     let stranger = server.team("stranger");
     assert_eq!(stranger.get("/v4/projects").ok()["projects"], json!([]));
+}
+
+fn the_sample_takes_no_fields(api: &Api) {
+    api.post("/v4/projects/sample", json!({ "title": "Mine" })).offends(&["title"]);
+    api.post("/v4/projects/sample", json!({})).created();
+    api.send(Request::post("/v4/projects/sample")).created();
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::runner::scenarios;
 use crate::harness::server::DataDir;
-use crate::harness::{Answer, Api, Request, Scenario, Server, eventually};
+use crate::harness::{Answer, Api, Request, Scenario, Server, eventually, http};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("rates", Own:
     each_key_has_a_bucket_that_fills_again,
@@ -14,6 +14,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("rates", Own:
     the_keys_of_a_team_share_a_bucket,
     unknown_teams_count_as_failed_authentication,
     limits_have_their_defaults_and_0_switches_one_off,
+    the_search_of_the_docs_is_limited_like_reads_without_a_key,
 );
 
 fn number(answer: &Answer, name: &str) -> u64 {
@@ -73,6 +74,21 @@ fn each_key_has_a_bucket_that_fills_again() {
     eventually("the bucket has a token again", Duration::from_secs(10), || {
         (api.get("/v4/team").status() == 200).then_some(())
     });
+}
+
+fn the_search_of_the_docs_is_limited_like_reads_without_a_key() {
+    let server = Server::start_in(DataDir::new(), &[("ROWMILL_RATE_LIMIT_ANONYMOUS", "1/6")]);
+    // It is no operation of the document.
+    let get = |path: &str| http::exchange(&server.address, &Request::get(path)).unwrap();
+    let search = || get("/docs/search?q=rows");
+    let first = search();
+    assert_eq!((first.status, first.header("X-RateLimit-Limit")), (200, Some("6")));
+    let refusal = (0..100).map(|_| search()).find(|answer| answer.status == 429).expect("a refusal");
+    assert_eq!(refusal.header("X-RateLimit-Remaining"), Some("0"));
+    assert!(refusal.header("Retry-After").is_some());
+    // Pages that are made once are not limited.
+    let page = get("/docs");
+    assert_eq!((page.status, page.header("X-RateLimit-Limit")), (200, None));
 }
 
 fn wrong_keys_are_slowed_down_and_nobody_is_locked_out() {
