@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
-use rowmill_app::{Cursor, Page, Rest, StoredProject, StoredRow};
+use rowmill_app::{Rest, StoredProject, StoredRow};
 use rowmill_fairness::{Tenant, compute};
 use rowmill_model::ColumnType;
 use tokio::sync::mpsc;
@@ -14,10 +14,11 @@ use tokio::sync::mpsc;
 use crate::answer_memory::AnswerMemory;
 use crate::byte_budget::Charge;
 use crate::error::Error;
+use crate::page_numbers::PageNumbers;
 use crate::paced;
 use crate::row_selection::columns_of;
 use crate::wire::key_by::KeyBy;
-use crate::wire::row::{Pagination, RowList, Shown};
+use crate::wire::row::{RowList, Shown};
 
 /// A client that takes nothing for as long as this keeps no snapshot any more.
 const STALL_MAX: Duration = Duration::from_secs(2);
@@ -29,15 +30,12 @@ pub(crate) struct PageForm {
     pub(crate) column_ids: Option<String>,
     pub(crate) shown: Shown,
     pub(crate) key_by: KeyBy,
-    pub(crate) page_size: u32,
-    /// The page's number, from 1.
-    pub(crate) page: u64,
 }
 
 /// An answer, whole or as it comes about.
 pub(crate) enum Written {
-    /// With the room it takes.
-    Whole(Bytes, Option<Charge>),
+    /// With where its rows end, and the room it takes.
+    Whole { answer: Bytes, rows_end: usize, charge: Option<Charge> },
     Streamed(Body),
 }
 
@@ -68,26 +66,23 @@ impl PageForm {
         Ok(out)
     }
 
-    fn tail(&self, total: Option<u64>, next: Option<Cursor>, out: &mut Vec<u8>) -> Result<(), Error> {
-        out.extend_from_slice(br#"],"pagination":"#);
-        let pagination = Pagination::new(self.page, self.page_size, total, next);
-        serde_json::to_writer(&mut *out, &pagination)
-            .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
-        out.push(b'}');
-        Ok(())
-    }
-
-    pub(crate) async fn write(self, page: Page, memory: &Arc<AnswerMemory>) -> Result<Written, Error> {
-        let Page { rows, rest, total, next } = page;
+    /// Writes the rows of a page, and what stands behind them.
+    pub(crate) async fn write(
+        self,
+        (rows, rest): (Vec<StoredRow>, Option<Rest>),
+        numbers: &PageNumbers,
+        memory: &Arc<AnswerMemory>,
+    ) -> Result<Written, Error> {
         let form = Arc::new(self);
         let charge = memory.admit(bytes_of(&rows)).await?;
         let mut head = render(&form, rows, Self::head).await?;
         let Some(rest) = rest else {
-            form.tail(total, next, &mut head)?;
-            return Ok(Written::Whole(head.into(), charge));
+            let rows_end = head.len();
+            numbers.write_tail(&mut head)?;
+            return Ok(Written::Whole { answer: head.into(), rows_end, charge });
         };
         let mut tail = Vec::new();
-        form.tail(total, next, &mut tail)?;
+        numbers.write_tail(&mut tail)?;
         let (sender, receiver) = mpsc::channel(1);
         let outlet = Outlet { sender, rest, memory: Arc::clone(memory), charge };
         let work = send(outlet, form, head.into(), tail.into());

@@ -35,7 +35,10 @@ impl ApiState {
     pub fn new(app: Arc<App>) -> Self {
         let frames = Arc::new(EventFrames::new(app.limits().event_bytes_max));
         let page_bytes = PAGE_MEMORY.bytes().clamp(PAGE_BYTES_MIN, PAGE_BYTES_MAX);
-        Self { app, pages: Arc::new(PageCache::new(page_bytes)), frames, public_url: None }
+        let pages = Arc::new(PageCache::new(page_bytes));
+        let told = Arc::clone(&pages);
+        app.listen(move |change| told.record(change));
+        Self { app, pages, frames, public_url: None }
     }
 
     /// With the address people reach it by, where that is not the one requests tell.

@@ -10,7 +10,7 @@ use rowmill_clock::Clock;
 use rowmill_fairness::FairSemaphore;
 use rowmill_model::Limits;
 use rowmill_query::{Budget, Query};
-use rowmill_store::Store;
+use rowmill_store::{Change, Store};
 
 use crate::credential_cache::CredentialCache;
 use crate::environment::Environment;
@@ -119,6 +119,11 @@ impl App {
             import_queued: tokio::sync::Notify::new(),
             is_stopping: AtomicBool::new(false),
         }
+    }
+
+    /// Has a listener told of every change to rows, in order and before whoever made it is answered. It must be quick.
+    pub fn listen(&self, listener: impl Fn(&Change) + Send + Sync + 'static) {
+        self.store.listen(Box::new(listener));
     }
 
     /// With these quotas for each team.

@@ -210,6 +210,7 @@ mod tests {
             seq,
             rows,
             touched,
+            moved: false,
             restated: false,
             revoked: Vec::new(),
             ready: false,

@@ -86,8 +86,8 @@ pub use rowmill_store::received::{
 };
 pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryStatus};
 pub use rowmill_store::{
-    ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
-    ProjectSummary, RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject,
+    ApiKey, Change, ChangedRows, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
+    ProjectSummary, RowAction, Session, SharedRates, Spans, Stopped, StoredProject, StoredRow, Team, TrashedProject,
     TrashedRow, WantedSlots, shared_rates,
 };
 

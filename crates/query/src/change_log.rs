@@ -164,6 +164,7 @@ mod tests {
             seq,
             rows: ChangedRows::Many,
             touched,
+            moved: false,
             restated: false,
             revoked: Vec::new(),
             ready: false,

@@ -195,13 +195,13 @@ impl ChangeBus {
         if change.seq <= *last {
             change.seq = *last;
             change.rows = ChangedRows::These { written: Vec::new(), deleted: Vec::new() };
-            (change.touched, change.restated) = (Spans::default(), false);
+            (change.touched, change.moved, change.restated) = (Spans::default(), false, false);
             if change.revoked.is_empty() && !change.ready {
                 return;
             }
         } else if change.seq > *last + 1 {
             change.rows = ChangedRows::Many;
-            (change.touched, change.restated) = (Spans::all(), true);
+            (change.touched, change.moved, change.restated) = (Spans::all(), true, true);
         }
         *last = change.seq;
         for listener in self.listeners.read().iter() {
@@ -232,8 +232,8 @@ impl ChangeBus {
             let last = self.seen.lock().get(&project).copied();
             if last.is_none_or(|last| last < seq) {
                 let (rows, touched) = (ChangedRows::Many, Spans::all());
-                let (restated, revoked, ready, told) = (true, Vec::new(), true, true);
-                self.publish_locally(Change { project, seq, rows, touched, restated, revoked, ready, told });
+                let (moved, restated, revoked, ready, told) = (true, true, Vec::new(), true, true);
+                self.publish_locally(Change { project, seq, rows, touched, moved, restated, revoked, ready, told });
             }
         }
         Ok(())
@@ -255,7 +255,7 @@ mod tests {
             ChangedRows::Many => Spans::all(),
         };
         let revoked = (0..tickets).map(ticket).collect();
-        Change { project, seq, rows, touched, restated: false, revoked, ready: true, told: false }
+        Change { project, seq, rows, touched, moved: false, restated: false, revoked, ready: true, told: false }
     }
 
     fn these(written: Vec<u64>) -> ChangedRows {

@@ -110,7 +110,17 @@ pub(crate) async fn delete(
     let (rows, touched) = (ChangedRows::Many, Spans::all());
     Ok((
         true,
-        vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false, told: false }],
+        vec![Change {
+            project: id,
+            seq,
+            rows,
+            touched,
+            moved: true,
+            restated: true,
+            revoked,
+            ready: false,
+            told: false,
+        }],
     ))
 }
 

@@ -113,7 +113,17 @@ pub(crate) fn delete(
     let (seq, rows, touched) = (change_seq + 1, ChangedRows::Many, Spans::all());
     Ok((
         true,
-        vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false, told: false }],
+        vec![Change {
+            project: id,
+            seq,
+            rows,
+            touched,
+            moved: true,
+            restated: true,
+            revoked,
+            ready: false,
+            told: false,
+        }],
     ))
 }
 

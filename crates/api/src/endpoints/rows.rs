@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, Start, StoredProject, WantedSlots, off_async, slots_shown};
+use rowmill_app::{Cursor, Page, Start, StoredProject, WantedSlots, off_async, slots_shown};
 use rowmill_model::value::MatchCase;
 use rowmill_model::{Limits, Offence, Scopes};
 use schemars::JsonSchema;
@@ -15,9 +15,10 @@ use super::{ProjectPath, page_size};
 use crate::answer::Answer;
 use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
-use crate::links::PageLinks;
 use crate::page_cache::{KeptPage, PageKey};
+use crate::page_changes::PageRows;
 use crate::page_links::linked;
+use crate::page_numbers::PageNumbers;
 use crate::payload::{Json, Nothing, Raw};
 use crate::row_selection::{columns_of, filters_and_sorting};
 use crate::row_stream::{PageForm, Written};
@@ -128,7 +129,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         call.check_sequence(stored.change_seq)?;
         let name = page_key(&stored, &query, &list);
         if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
-            return Ok(linked(&call, &kept.links, Answer::rendered(kept.answer)));
+            return Ok(linked(&call, &kept.numbers.links(), Answer::rendered(kept.answer)));
         }
         let table = &stored.project.table;
         if let Ok(columns) = columns_of(table, query.column_ids.as_deref())
@@ -136,28 +137,31 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         {
             list.slots = slots_shown(table, columns);
         }
-        let page = call.app().list_rows(&stored, list).await?;
-        let links = if is_numbered {
-            let pages = page.total.map(|total| total.div_ceil(u64::from(size)));
-            PageLinks::Numbered { page: page_number, has_next: page.next.is_some(), pages }
-        } else {
-            PageLinks::Cursor(page.next.as_ref().map(ToString::to_string))
-        };
+        let Page { rows, rest, total, next } = call.app().list_rows(&stored, list).await?;
+        let has_next = next.is_some();
+        let numbers = PageNumbers { page: page_number, page_size: size, is_numbered, total, next };
+        let links = numbers.links();
         let form = PageForm {
             project: stored.clone(),
             shown: query.shown(),
             key_by: query.key_by.unwrap_or_default(),
             column_ids: query.column_ids,
-            page_size: size,
-            page: page_number,
         };
-        let answer = match form.write(page, &call.answers).await? {
-            Written::Whole(rendered, charge) => {
+        // Rows that are added change the last page, too.
+        let span = rows.first().zip(rows.last()).filter(|_| has_next);
+        let span = span.map(|(first, last)| PageRows {
+            first: first.position,
+            last: last.position,
+            is_at_offset: is_numbered,
+            has_states: form.shown != Shown::Value,
+        });
+        let answer = match form.write((rows, rest), &numbers, &call.answers).await? {
+            Written::Whole { answer, rows_end, charge } => {
                 if let Some(name) = name {
-                    let kept = KeptPage { answer: rendered.clone(), links: links.clone() };
-                    call.pages().insert(name, &stored, kept);
+                    let kept = KeptPage { answer: answer.clone(), rows_end, numbers };
+                    call.pages().insert(name, &stored, span, kept);
                 }
-                Answer::rendered(rendered).with_charge(charge)
+                Answer::rendered(answer).with_charge(charge)
             }
             Written::Streamed(body) => Answer::streamed(body),
         };

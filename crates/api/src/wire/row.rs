@@ -248,13 +248,13 @@ pub(crate) struct Pagination {
 }
 
 impl Pagination {
-    pub(crate) fn new(page: u64, page_size: u32, total: Option<u64>, next: Option<Cursor>) -> Self {
+    pub(crate) fn new(page: u64, page_size: u32, total: Option<u64>, next: Option<&Cursor>) -> Self {
         Self {
             page,
             page_size,
             total_rows: total,
             total_pages: total.map(|total| total.div_ceil(u64::from(page_size))),
-            next_cursor: next.map(|cursor| cursor.to_string()),
+            next_cursor: next.map(ToString::to_string),
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct RowChanges<V> {
     pub(super) writes: WriteSet<V>,
     pub(super) changed: ChangedRows,
     pub(super) touched: Spans,
+    /// Whether rows left or came back.
+    pub(super) moved: bool,
     pub(super) restated: bool,
     pub(super) revoked: Vec<Ticket>,
     pub(super) any_ready: bool,
@@ -168,6 +170,7 @@ impl<V: Copy> RowChanges<V> {
             writes: WriteSet::default(),
             changed: ChangedRows::These { written: Vec::new(), deleted: Vec::new() },
             touched: Spans::default(),
+            moved: false,
             restated: false,
             revoked: Vec::new(),
             any_ready: false,

@@ -137,6 +137,7 @@ pub const CASES: &[(&str, Case)] = cases![
     stale::a_column_that_asks_the_same_again_has_no_stale_results,
     stale::cells_that_wait_say_since_when_and_what_for,
     trash::rows_come_back_to_their_place,
+    trash::it_is_told_when_offsets_move,
     trash::the_match_leaves_out_what_is_in_the_trash,
     trash::what_ran_when_it_was_deleted_comes_back_idle,
     trash::a_result_of_something_else_comes_back_stale,

@@ -1,5 +1,7 @@
 //! What is deleted can be restored, and is nowhere until then.
 
+use std::sync::{Arc, Mutex};
+
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::plan::Pick;
@@ -14,10 +16,11 @@ use super::make::{
     row_id, write, writes,
 };
 use super::recount::check_counts;
+use crate::spans::Spans;
 use crate::store::Store;
 use crate::trash::TrashPlace;
 use crate::types::{PageStart, ProjectPage, RowAction, StoredRow};
-use crate::work::{CellResult, Claim, Claimed, Lane, Rows, Settlement, Trigger, WorkerId};
+use crate::work::{CellResult, Change, Claim, Claimed, Lane, Rows, Settlement, Trigger, WorkerId};
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
 const BY: KeyId = KeyId::from_uuid(Uuid::from_u128(77));
@@ -114,6 +117,33 @@ pub(super) async fn rows_come_back_to_their_place(store: &dyn Store) {
     assert_eq!(store.restore_rows(id, ids([600]), 31).await.unwrap().rows, 0);
     let page = store.rows(id, PageStart::Offset(298), 2).await.unwrap();
     assert_eq!(page.rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids([299, 300]));
+}
+
+/// Whoever keeps a page of rows asks whether rows before it left or came back.
+pub(super) async fn it_is_told_when_offsets_move(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 600)).await;
+    let changes: Arc<Mutex<Vec<Change>>> = Arc::default();
+    let heard = Arc::clone(&changes);
+    store.listen(Box::new(move |change| heard.lock().unwrap().push(change.clone())));
+    // Whether rows moved, and whether a row was touched.
+    let told = |number: u64| {
+        let changes = std::mem::take(&mut *changes.lock().unwrap());
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        (changes[0].moved, changes[0].touched.meets(&Spans::run(number - 1, number - 1)))
+    };
+    insert(store, id, numbered(601, 602)).await;
+    assert_eq!(told(602), (false, true), "new rows are behind all others");
+    store.write_cells(writes(id, 1, vec![write(3, NAME, "7")])).await.unwrap();
+    assert_eq!(told(3), (false, true));
+    store.trash_rows(id, ids([5]), at(5)).await.unwrap();
+    assert_eq!(told(5), (true, true));
+    assert_eq!(store.restore_rows(id, ids([5]), 6).await.unwrap().rows, 1);
+    assert_eq!(told(5), (true, true));
+    assert_eq!(store.delete_rows(id, ids([5])).await.unwrap(), 1);
+    assert_eq!(told(5), (true, true));
+    assert_eq!(store.delete_rows(id, ids(10..=601)).await.unwrap(), 592, "too many to name");
+    assert_eq!(told(300), (true, true));
 }
 
 pub(super) async fn the_match_leaves_out_what_is_in_the_trash(store: &dyn Store) {

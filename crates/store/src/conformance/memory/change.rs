@@ -22,6 +22,8 @@ pub(super) struct Touched {
     pub(super) deleted: Vec<RowId>,
     /// Where those lay.
     pub(super) left: Vec<u64>,
+    /// Rows came back.
+    pub(super) has_restored: bool,
     pub(super) revoked: Vec<Ticket>,
     /// Every row may be another.
     pub(super) all: bool,
@@ -45,7 +47,8 @@ impl Changes {
                 }
                 None => (0, false),
             };
-            let Touched { started_by: _, is_stop: _, written, deleted, left, revoked, all } = touched;
+            let Touched { started_by: _, is_stop: _, written, deleted, left, has_restored, revoked, all } =
+                touched;
             let is_few = !all && written.len() + deleted.len() <= ChangedRows::NAMED_MAX;
             let mut spans = Spans::default();
             written.iter().chain(&left).for_each(|position| spans.push(*position));
@@ -54,7 +57,8 @@ impl Changes {
             } else {
                 ChangedRows::Many
             };
-            Change { project: id, seq, rows, touched: spans, restated: all, revoked, ready, told: false }
+            let moved = all || has_restored || !left.is_empty();
+            Change { project: id, seq, rows, touched: spans, moved, restated: all, revoked, ready, told: false }
         };
         self.0.into_iter().map(tell).collect()
     }
