@@ -152,7 +152,8 @@ impl PageCache {
             return;
         }
         let mut pages = self.entries.lock();
-        let is_second = pages.by_key.get(&name).is_some_and(|cached| cached.is_of(&name, then, &self.changes));
+        let is_second =
+            pages.by_key.get(&name).is_some_and(|cached| cached.is_of(&name, then, &self.changes));
         self.changes.lock().watch(name.project, then.change_seq);
         let page = is_second.then_some(page);
         let cached = CachedPage { version: then.version, change_seq: then.change_seq, rows, page };
@@ -196,7 +197,13 @@ mod tests {
             created_at_ms: 0,
             updated_at_ms: 0,
         };
-        StoredProject { project: Arc::new(project), views: Arc::default(), version, row_count: 1_000, change_seq }
+        StoredProject {
+            project: Arc::new(project),
+            views: Arc::default(),
+            version,
+            row_count: 1_000,
+            change_seq,
+        }
     }
 
     fn name(offset: u64) -> PageKey {
@@ -278,7 +285,11 @@ mod tests {
         assert!(text.starts_with(r#"{}],"pagination":{"#) && text.contains(r#""totalRows":1001,"#), "{text}");
         assert_eq!(pages.get(&name(0), &more), Some(expected.clone()));
         let again = pages.get(&name(0), &more).unwrap();
-        assert_eq!(again.answer.as_ptr(), pages.get(&name(0), &more).unwrap().answer.as_ptr(), "it is kept so");
+        assert_eq!(
+            again.answer.as_ptr(),
+            pages.get(&name(0), &more).unwrap().answer.as_ptr(),
+            "it is kept so"
+        );
         assert_eq!(again, expected);
     }
 

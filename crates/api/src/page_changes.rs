@@ -98,15 +98,15 @@ impl BlockChanges {
             // Told again, for others.
             return;
         }
-        let runs = change.touched.iter().map(|(first, last)| block_of(first)..=block_of(last));
-        let count = runs.clone().fold(0_u64, |count, run| count.saturating_add(run.end() - run.start() + 1));
+        let runs = || change.touched.iter().map(|(first, last)| block_of(first)..=block_of(last));
+        let count = runs().fold(0_u64, |count, run| count.saturating_add(run.end() - run.start() + 1));
         let is_few = count <= BLOCKS_MAX as u64;
         if change.seq != self.latest + 1 || !is_few || self.blocks.len() > BLOCKS_MAX {
             *self = Self::starting_at(change.seq);
             return;
         }
         self.latest = change.seq;
-        self.blocks.extend(runs.flatten().map(|block| (block, change.seq)));
+        self.blocks.extend(runs().flatten().map(|block| (block, change.seq)));
         if change.restated {
             self.restated = change.seq;
         }

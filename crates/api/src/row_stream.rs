@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use crate::answer_memory::AnswerMemory;
 use crate::byte_budget::Charge;
 use crate::error::Error;
-use crate::page_numbers::PageNumbers;
 use crate::paced;
+use crate::page_numbers::PageNumbers;
 use crate::row_selection::columns_of;
 use crate::wire::key_by::KeyBy;
 use crate::wire::row::{RowList, Shown};
@@ -35,7 +35,11 @@ pub(crate) struct PageForm {
 /// An answer, whole or as it comes about.
 pub(crate) enum Written {
     /// With where its rows end, and the room it takes.
-    Whole { answer: Bytes, rows_end: usize, charge: Option<Charge> },
+    Whole {
+        answer: Bytes,
+        rows_end: usize,
+        charge: Option<Charge>,
+    },
     Streamed(Body),
 }
 

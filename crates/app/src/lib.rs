@@ -86,9 +86,9 @@ pub use rowmill_store::received::{
 };
 pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryStatus};
 pub use rowmill_store::{
-    ApiKey, Change, ChangedRows, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
-    ProjectSummary, RowAction, Session, SharedRates, Spans, Stopped, StoredProject, StoredRow, Team, TrashedProject,
-    TrashedRow, WantedSlots, shared_rates,
+    ApiKey, Change, ChangedRows, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse,
+    ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Spans, Stopped, StoredProject,
+    StoredRow, Team, TrashedProject, TrashedRow, WantedSlots, shared_rates,
 };
 
 pub use rowmill_store::batches::{Batch, BatchState};

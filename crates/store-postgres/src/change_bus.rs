@@ -233,7 +233,17 @@ impl ChangeBus {
             if last.is_none_or(|last| last < seq) {
                 let (rows, touched) = (ChangedRows::Many, Spans::all());
                 let (moved, restated, revoked, ready, told) = (true, true, Vec::new(), true, true);
-                self.publish_locally(Change { project, seq, rows, touched, moved, restated, revoked, ready, told });
+                self.publish_locally(Change {
+                    project,
+                    seq,
+                    rows,
+                    touched,
+                    moved,
+                    restated,
+                    revoked,
+                    ready,
+                    told,
+                });
             }
         }
         Ok(())
@@ -255,7 +265,17 @@ mod tests {
             ChangedRows::Many => Spans::all(),
         };
         let revoked = (0..tickets).map(ticket).collect();
-        Change { project, seq, rows, touched, moved: false, restated: false, revoked, ready: true, told: false }
+        Change {
+            project,
+            seq,
+            rows,
+            touched,
+            moved: false,
+            restated: false,
+            revoked,
+            ready: true,
+            told: false,
+        }
     }
 
     fn these(written: Vec<u64>) -> ChangedRows {

@@ -91,7 +91,17 @@ pub(crate) async fn restore(
 /// A change in which every row may be another.
 fn all_of(project: ProjectId, seq: u64) -> Change {
     let (rows, touched) = (ChangedRows::Many, Spans::all());
-    Change { project, seq, rows, touched, moved: true, restated: true, revoked: Vec::new(), ready: false, told: false }
+    Change {
+        project,
+        seq,
+        rows,
+        touched,
+        moved: true,
+        restated: true,
+        revoked: Vec::new(),
+        ready: false,
+        told: false,
+    }
 }
 
 pub(crate) async fn list(tx: &mut Tx, team: TeamId, page: ProjectPage) -> Result<Vec<TrashedProject>> {

@@ -112,7 +112,17 @@ pub(crate) fn restore(
 /// A change in which every row may be another.
 fn all_of(project: ProjectId, seq: u64) -> Change {
     let (rows, touched) = (ChangedRows::Many, Spans::all());
-    Change { project, seq, rows, touched, moved: true, restated: true, revoked: Vec::new(), ready: false, told: false }
+    Change {
+        project,
+        seq,
+        rows,
+        touched,
+        moved: true,
+        restated: true,
+        revoked: Vec::new(),
+        ready: false,
+        told: false,
+    }
 }
 
 pub(crate) fn list(connection: &Connection, team: TeamId, page: ProjectPage) -> Result<Vec<TrashedProject>> {

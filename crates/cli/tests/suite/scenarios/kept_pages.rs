@@ -22,7 +22,8 @@ fn change(table: &Table, ids: &mut Vec<String>, deleted: &mut Vec<String>, rando
     let place = random.usize(..ids.len());
     match random.u8(..8) {
         0..=3 => {
-            let body = json!({ "cells": { "N": random.u32(..1_000) } });
+            let column = ["N", "Web"][random.usize(..2)];
+            let body = json!({ "cells": { column: random.u32(..1_000) } });
             table.patch(&format!("/rows/{}", ids[place]), body).ok();
         }
         4 => ids.extend(table.insert(json!([{ "N": 1 }, { "N": 2 }]))),
@@ -36,7 +37,7 @@ fn change(table: &Table, ids: &mut Vec<String>, deleted: &mut Vec<String>, rando
             table.post("/trash/restore", json!({ "rows": [back] })).ok();
             ids.push(back);
         }
-        _ => drop(table.post("/trigger", json!({ "rowIds": [ids[place]], "force": true })).ok()),
+        _ => drop(table.patch("", json!({ "title": format!("Leads {place}") })).ok()),
     }
 }
 
@@ -45,7 +46,7 @@ fn kept_pages_are_those_that_are_made_anew(api: &Api) {
     println!("kept pages by seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let table = api.table(&["N"]);
-    table.add_column(json!({ "type": "http", "header": "Web", "config": { "url": "http://127.0.0.1:9/{{N}}" } }));
+    table.add_column(json!({ "type": "http", "header": "Web", "config": { "url": "http://127.0.0.1:9/" } }));
     let columns: Vec<String> =
         table.columns().iter().map(|column| column["id"].as_str().unwrap().to_owned()).collect();
     let columns = columns.join(",");
@@ -60,27 +61,14 @@ fn kept_pages_are_those_that_are_made_anew(api: &Api) {
                 // Kept at the second time, used at the third.
                 for _ in 0..3 {
                     let (kept, anew) = pages(&table, ("page", page), &columns, state);
-                    assert_same(&kept, &anew, &format!("page {page}, round {round}"));
+                    assert_eq!(kept, anew, "page {page}, round {round}");
                 }
             }
         }
         for _ in 0..3 {
             let (kept, anew) = pages(&table, ("cursor", cursor), &columns, "false");
-            assert_same(&kept, &anew, &format!("cursor, round {round}"));
+            assert_eq!(kept, anew, "cursor, round {round}");
         }
         change(&table, &mut ids, &mut deleted, &mut random);
-        if round % 10 == 9 {
-            table.post("/stop", json!({})).ok();
-        }
     }
-}
-
-/// Cells may be run between the two: then they are compared without their states, unless they settled.
-fn assert_same(kept: &Value, anew: &Value, what: &str) {
-    let plain = |page: &Value| {
-        let rows = page["rows"].as_array().unwrap().iter();
-        let ids: Vec<Value> = rows.map(|row| row["id"].clone()).collect();
-        (ids, page["pagination"].clone())
-    };
-    assert_eq!(plain(kept), plain(anew), "{what}");
 }

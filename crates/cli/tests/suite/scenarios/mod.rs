@@ -47,6 +47,7 @@ mod import_jobs;
 mod inbound_deliveries;
 mod inbound_hooks;
 mod kept_answers;
+mod kept_pages;
 mod key_lifetimes;
 mod key_scopes;
 mod large_rows;
@@ -253,6 +254,7 @@ const ALL: &[&[Scenario]] = &[
     row_updates::SHARED,
     turmoil::SHARED,
     lists::SHARED,
+    kept_pages::SHARED,
     cursors::SHARED,
     views::SHARED,
     operators::SHARED,

@@ -58,7 +58,17 @@ impl Changes {
                 ChangedRows::Many
             };
             let moved = all || has_restored || !left.is_empty();
-            Change { project: id, seq, rows, touched: spans, moved, restated: all, revoked, ready, told: false }
+            Change {
+                project: id,
+                seq,
+                rows,
+                touched: spans,
+                moved,
+                restated: all,
+                revoked,
+                ready,
+                told: false,
+            }
         };
         self.0.into_iter().map(tell).collect()
     }
