@@ -176,7 +176,8 @@ impl Decoder {
                 "The body is not {name}, although Content-Encoding says so; compress it, or leave that header out"
             ),
             Some(error) => format!("The body is damaged {name} ({error}); compress it again"),
-            None => format!("The body ends in the middle of its {name}; send it in full"),
+            // The decoders do not tell the two apart.
+            None => format!("The body ends too early or is damaged {name}; compress it again, and send it in full"),
         }
     }
 
@@ -206,8 +207,7 @@ impl Decoder {
         match ended {
             Ok(()) => Ok(std::mem::take(&mut self.sink_mut().bytes)),
             Err(_) if self.sink().is_full => Err(None),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Some(self.flaw(None))),
-            Err(error) => Err(Some(self.flaw(Some(&error)))),
+            Err(_) => Err(Some(self.flaw(None))),
         }
     }
 }
@@ -325,11 +325,11 @@ mod tests {
             check("zstd", plain.as_bytes(), "The body is not zstd, although Content-Encoding says so");
         }
         check("zstd", &gzip("[1]"), "is not zstd");
-        check("gzip", &gzip("[1,2,3]")[..12], "ends in the middle of its gzip");
-        check("zstd", &zstd("[1,2,3]")[..8], "ends in the middle of its zstd");
+        check("gzip", &gzip("[1,2,3]")[..12], "ends too early or is damaged gzip");
+        check("zstd", &zstd("[1,2,3]")[..8], "ends too early or is damaged zstd");
         let mut damaged = gzip("[1,2,3]");
         *damaged.last_mut().unwrap() ^= 1;
-        check("gzip", &damaged, "damaged gzip");
+        check("gzip", &damaged, "ends too early or is damaged gzip");
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn a_bad_file_fails_its_import(api: &Api) {
     fails("text/csv", Some("zstd"), b"not zstd".to_vec(), "invalid_request", "The body is not zstd");
     let mut packed = zstd::encode_all(&b"A\n1\n2\n"[..], 3).unwrap();
     packed.truncate(packed.len() - 3);
-    fails("text/csv", Some("zstd"), packed, "invalid_request", "in the middle");
+    fails("text/csv", Some("zstd"), packed, "invalid_request", "ends too early");
     let wide: Vec<String> = (0..600).map(|number| format!("New {number}")).collect();
     fails("text/csv", None, format!("{}\n1\n", wide.join(",")).into(), "limit_exceeded", "columnsMax");
     assert_eq!(table.headers(), ["Input", "A"]);
