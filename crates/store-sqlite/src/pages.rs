@@ -107,31 +107,32 @@ pub(crate) fn page(
         )
         .map_err(backend)?;
     let (last, wanted) = (*key_range(head.num).end(), u64::from(limit));
-    let mut found = query.query((first, last, wanted, bounds.row_bytes_max())).map_err(backend)?;
+    // One row more than asked for tells whether any follow.
+    let mut found = query.query((first, last, wanted + 1, bounds.row_bytes_max())).map_err(backend)?;
     page.rows.reserve(usize::try_from(limit.min(SHORT_PAGE_ROWS)).unwrap_or_default());
     let mut blocks = Blocks::of(connection, head.num);
     let (mut next, mut bytes) = (first, 0);
-    while bytes < bounds.bytes_max
-        && let Some(row) = found.next().map_err(backend)?
-        && let Some(raw) = raw_row_within(connection, row, bounds)?
-    {
-        next = key(head.num, raw.position).saturating_add(1);
-        let row = blocks.complete(raw)?;
-        bytes = bytes.saturating_add(row.values.as_bytes().len());
-        page.rows.push(row);
+    let mut is_over = false;
+    while bytes < bounds.bytes_max && !is_over {
+        match found.next().map_err(backend)? {
+            Some(_) if page.rows.len() as u64 == wanted => (page.more, is_over) = (true, true),
+            Some(row) => {
+                let Some(raw) = raw_row_within(connection, row, bounds)? else { break };
+                next = key(head.num, raw.position).saturating_add(1);
+                let row = blocks.complete(raw)?;
+                bytes = bytes.saturating_add(row.values.as_bytes().len());
+                page.rows.push(row);
+            }
+            None => is_over = true,
+        }
     }
     drop(found);
-    // One row more than asked for tells whether any follow.
-    let left = wanted.saturating_sub(page.rows.len() as u64);
-    let mut query = connection
-        .prepare_cached("SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")
-        .map_err(backend)?;
-    let mut found = query.query((next, last, left + 1)).map_err(backend)?;
-    while let Some(row) = found.next().map_err(backend)? {
-        page.rest.push(split(row.get(0).map_err(backend)?).1);
+    if !is_over {
+        let left = wanted.saturating_sub(page.rows.len() as u64);
+        page.rest = positions_from(connection, (next, last), left + 1)?;
+        page.more = page.rest.len() as u64 > left;
+        page.rest.truncate(usize::try_from(left).unwrap_or(usize::MAX));
     }
-    page.more = page.rest.len() as u64 > left;
-    page.rest.truncate(usize::try_from(left).unwrap_or(usize::MAX));
     let found = (page.rows.len() + page.rest.len()) as u64;
     if let PageStart::Offset(offset) = start {
         let counted = total.saturating_sub(offset);
@@ -145,6 +146,19 @@ pub(crate) fn page(
     let past = if page.more { last.map_or(first, |last| last + 1) } else { counters.next_position };
     live_counts::check(connection, head.num, first..past, found)?;
     Ok(page)
+}
+
+/// Where the next rows lie, by their keys.
+fn positions_from(connection: &Connection, (first, last): (i64, i64), limit: u64) -> Result<Vec<u64>> {
+    let mut query = connection
+        .prepare_cached("SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")
+        .map_err(backend)?;
+    let mut found = query.query((first, last, limit)).map_err(backend)?;
+    let mut positions = Vec::new();
+    while let Some(row) = found.next().map_err(backend)? {
+        positions.push(split(row.get(0).map_err(backend)?).1);
+    }
+    Ok(positions)
 }
 
 pub(crate) fn at(
