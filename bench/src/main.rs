@@ -97,14 +97,18 @@ struct Args {
     /// Serves these files as the bare handler does. For the bench's own use.
     #[arg(long, hide = true)]
     bare: Vec<PathBuf>,
+    /// Serves pages of this database's rows. For the bench's own use.
+    #[arg(long, hide = true)]
+    bare_by_key: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let outcome = match &args.node {
-        Some(url) => postgres::nodes::serve(url),
-        None if args.bare.is_empty() => bench(args),
-        None => bare::serve(&args.bare),
+    let outcome = match &args {
+        Args { node: Some(url), .. } => postgres::nodes::serve(url),
+        Args { bare_by_key: Some(file), .. } => bare::serve_by_key(file.clone()),
+        Args { bare, .. } if !bare.is_empty() => bare::serve(bare),
+        _ => bench(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -129,6 +133,7 @@ fn bench(args: Args) -> AnyResult {
         nodes,
         apart,
         bare: _,
+        bare_by_key: _,
         node: _,
     } = args;
     let (rows, effort) =
@@ -289,6 +294,7 @@ fn measure(
     let after_inserts = rowmill.memory()?;
     if effort.includes(Part::Pages) {
         pages::measure(&rowmill, &project, row_ids.len(), Reads::AsInserted, scratch, effort, report)?;
+        pages::measure_by_key(&rowmill, &project, &row_ids, scratch, effort, report)?;
     }
     if effort.includes(Part::Cells) {
         cells::measure(&rowmill, &mut raw, &project, &row_ids, effort, report)?;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +15,7 @@ use crate::load::{self, Load, Until};
 use crate::random::Random;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
+use crate::sample::WRITTEN;
 
 const CONNECTIONS: usize = 16;
 const PAGE_ROWS: usize = 100;
@@ -23,6 +25,9 @@ const DEPTH_GOAL: Goal = Goal::AtMost(1.3);
 const ANEW: &str = "&search=";
 /// How many pages are asked for at random before they repeat.
 const ANY_PAGES: usize = 20_000;
+const KEY_GOAL: Goal = Goal::AtLeast(0.9);
+/// Between two writes of a row that is not shown.
+const WRITE_INTERVAL: Duration = Duration::from_millis(5);
 /// Row ids in one call that deletes.
 const DELETE_ROWS: usize = 50_000;
 
@@ -82,6 +87,64 @@ pub(crate) fn measure(
     report.pair(&format!("last page's p50 beside page 1's{after}"), "ms", &depth, Some(DEPTH_GOAL));
     let depth = Pairs::of(last_anew.p50, first_anew.p50);
     report.pair(&format!("the same, made anew{after}"), "ms", &depth, Some(DEPTH_GOAL));
+    Ok(())
+}
+
+/// Pages at random, beside the same rows read by key and sent by a bare handler; and a page that is asked for again, while
+/// another row is written and alone.
+pub(crate) fn measure_by_key(
+    rowmill: &Rowmill,
+    project: &Project,
+    row_ids: &[String],
+    scratch: &Path,
+    effort: &Effort,
+    report: &mut Report,
+) -> AnyResult {
+    let pages = row_ids.len().div_ceil(PAGE_ROWS);
+    let path = |page: usize| format!("{}?page={page}&pageSize={PAGE_ROWS}", project.rows_path());
+    let mut random = Random::new(2);
+    let numbers: Vec<usize> = (0..ANY_PAGES).map(|_| random.below(pages) + 1).collect();
+    let any: Vec<_> = numbers.iter().map(|page| rowmill.request("GET", &path(*page), "")).collect();
+    let keys: Vec<_> =
+        numbers.iter().map(|page| request("GET", &format!("/{page}"), &rowmill.key, "")).collect();
+    let again = [rowmill.request("GET", &path(1), "")];
+    let by_key = Bare::start_by_key(scratch, row_ids.len())?;
+    let (mut beside_keys, mut beside_writer) = (Page::default(), Page::default());
+    let processor_time = || rowmill.processor_time();
+    for _ in 0..effort.rounds {
+        let limit = reading(by_key.address, &keys, effort, || by_key.processor_time())?;
+        beside_keys.add(reading(rowmill.address, &any, effort, processor_time)?, limit);
+        let alone = reading(rowmill.address, &again, effort, processor_time)?;
+        let written = std::thread::scope(|scope| {
+            let (stop, stopped) = mpsc::channel();
+            let writer = scope.spawn(move || write_last_row(rowmill, project, row_ids, &stopped));
+            let written = reading(rowmill.address, &again, effort, processor_time);
+            drop(stop);
+            writer.join().map_err(|_| "the writer panicked")??;
+            written
+        })?;
+        beside_writer.add(written, alone);
+    }
+    beside_keys.report("any page beside the bare handler by key", Some(KEY_GOAL), report);
+    beside_writer.report("page 1 while another row is written, beside alone", None, report);
+    Ok(())
+}
+
+/// Writes a cell of the last row over and over, until it is told to stop.
+fn write_last_row(
+    rowmill: &Rowmill,
+    project: &Project,
+    row_ids: &[String],
+    stopped: &mpsc::Receiver<()>,
+) -> AnyResult {
+    let path = format!("{}/{}", project.rows_path(), row_ids.last().ok_or("there is no row")?);
+    for number in 0_u64.. {
+        let body = json!({ "cells": { WRITTEN: format!("note {number}") } });
+        rowmill.ask("PATCH", &path, &body.to_string())?;
+        if stopped.recv_timeout(WRITE_INTERVAL) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
     Ok(())
 }
 
