@@ -233,7 +233,7 @@ mod tests {
             seq,
             rows: ChangedRows::Many,
             touched: Spans::run(position, position),
-            moved: false,
+            moved_from: None,
             restated: false,
             revoked: Vec::new(),
             ready: false,
@@ -265,10 +265,10 @@ mod tests {
         assert_eq!(pages.get(&name(300), &project(1, 2)), Some(page.clone()));
         assert_eq!(pages.get(&name(300), &project(1, 3)), None, "the third change was not told yet");
         assert_eq!(pages.get(&name(300), &project(1, 1)), None, "it may be newer than this");
-        pages.record(&Change { moved: true, ..change(3, 5) });
+        pages.record(&Change { moved_from: Some(5), ..change(3, 5) });
         assert_eq!(pages.get(&name(300), &project(1, 3)), None, "other rows have its offset");
         insert(&pages, 300, &project(1, 3), &page);
-        pages.record(&Change { moved: true, ..change(4, 700) });
+        pages.record(&Change { moved_from: Some(700), ..change(4, 700) });
         let fewer = StoredProject { row_count: 400, ..project(1, 4) };
         assert_eq!(pages.get(&name(300), &fewer), None, "it is the last now");
         assert!(pages.get(&name(300), &project(1, 4)).is_some());

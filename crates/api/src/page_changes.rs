@@ -41,7 +41,7 @@ struct BlockChanges {
     latest: u64,
     /// The last change of each block.
     blocks: HashMap<u64, u64>,
-    /// Changes by which rows left or came back, and the first row they touched; both ascending. One that is followed by
+    /// Changes by which rows left or came back, and the first of these rows; both ascending. One that is followed by
     /// another further ahead says nothing more.
     moves: Vec<(u64, u64)>,
     restated: u64,
@@ -110,8 +110,8 @@ impl BlockChanges {
         if change.restated {
             self.restated = change.seq;
         }
-        if change.moved {
-            self.note_move(change.seq, change.touched.iter().map(|(first, _)| first).min().unwrap_or(0));
+        if let Some(first) = change.moved_from {
+            self.note_move(change.seq, first);
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
             seq,
             rows: ChangedRows::Many,
             touched,
-            moved: false,
+            moved_from: None,
             restated: false,
             revoked: Vec::new(),
             ready: false,
@@ -171,13 +171,15 @@ mod tests {
     }
 
     fn moved(seq: u64, position: u64) -> Change {
-        Change { moved: true, ..change(seq, Spans::run(position, position)) }
+        Change { moved_from: Some(position), ..change(seq, Spans::run(position, position)) }
     }
 
     fn after(changes: &[Change]) -> PageChanges {
         let mut log = PageChanges::default();
         log.watch(PROJECT, 5);
-        changes.iter().for_each(|change| log.record(change));
+        for change in changes {
+            log.record(change);
+        }
         assert_eq!(log.size, log.by_project.values().map(BlockChanges::size).sum::<usize>());
         log
     }
@@ -197,7 +199,7 @@ mod tests {
         check(PAGE, &[change(6, Spans::all())], false);
         let states = PageRows { has_states: true, ..PAGE };
         let restated = Change { restated: true, ..change(6, Spans::default()) };
-        check(states, &[restated.clone()], false);
+        check(states, std::slice::from_ref(&restated), false);
         check(PAGE, &[restated], true);
         let log = after(&[change(6, Spans::run(1_050, 1_050)), change(7, Spans::run(0, 0))]);
         assert!(log.are_apart(PROJECT, &PAGE, 6, 7), "it was made after that change");

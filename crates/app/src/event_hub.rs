@@ -210,7 +210,7 @@ mod tests {
             seq,
             rows,
             touched,
-            moved: false,
+            moved_from: None,
             restated: false,
             revoked: Vec::new(),
             ready: false,

@@ -164,7 +164,7 @@ mod tests {
             seq,
             rows: ChangedRows::Many,
             touched,
-            moved: false,
+            moved_from: None,
             restated: false,
             revoked: Vec::new(),
             ready: false,

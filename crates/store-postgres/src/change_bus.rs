@@ -195,13 +195,13 @@ impl ChangeBus {
         if change.seq <= *last {
             change.seq = *last;
             change.rows = ChangedRows::These { written: Vec::new(), deleted: Vec::new() };
-            (change.touched, change.moved, change.restated) = (Spans::default(), false, false);
+            (change.touched, change.moved_from, change.restated) = (Spans::default(), None, false);
             if change.revoked.is_empty() && !change.ready {
                 return;
             }
         } else if change.seq > *last + 1 {
             change.rows = ChangedRows::Many;
-            (change.touched, change.moved, change.restated) = (Spans::all(), true, true);
+            (change.touched, change.moved_from, change.restated) = (Spans::all(), Some(0), true);
         }
         *last = change.seq;
         for listener in self.listeners.read().iter() {
@@ -232,13 +232,13 @@ impl ChangeBus {
             let last = self.seen.lock().get(&project).copied();
             if last.is_none_or(|last| last < seq) {
                 let (rows, touched) = (ChangedRows::Many, Spans::all());
-                let (moved, restated, revoked, ready, told) = (true, true, Vec::new(), true, true);
+                let (moved_from, restated, revoked, ready, told) = (Some(0), true, Vec::new(), true, true);
                 self.publish_locally(Change {
                     project,
                     seq,
                     rows,
                     touched,
-                    moved,
+                    moved_from,
                     restated,
                     revoked,
                     ready,
@@ -270,7 +270,7 @@ mod tests {
             seq,
             rows,
             touched,
-            moved: false,
+            moved_from: None,
             restated: false,
             revoked,
             ready: true,

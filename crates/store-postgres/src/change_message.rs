@@ -34,9 +34,9 @@ pub(crate) struct Message {
     /// Runs of positions; `None` if there are too many to name. An older node leaves it out.
     #[serde(rename = "o", default)]
     touched: Option<Vec<(u64, u64)>>,
-    /// An older node leaves it out: rows may have moved then.
-    #[serde(rename = "m", default = "yes", skip_serializing_if = "is_yes")]
-    moved: bool,
+    /// An older node leaves it out: any row may have moved then.
+    #[serde(rename = "m", default = "from_the_first")]
+    moved_from: Option<u64>,
     #[serde(rename = "a", default)]
     restated: bool,
     /// Whether deliveries to webhooks were written.
@@ -75,7 +75,7 @@ impl Message {
     /// The change that the message tells of; `None` if it is about something else.
     pub(crate) fn into_change(self) -> Option<Change> {
         let project = ProjectId::from_uuid(self.project?);
-        let Self { seq, ready, written, deleted, touched, moved, restated, revoked, told, .. } = self;
+        let Self { seq, ready, written, deleted, touched, moved_from, restated, revoked, told, .. } = self;
         let rows = match written {
             Some(written) => {
                 let deleted = deleted.into_iter().map(RowId::from_uuid).collect();
@@ -86,29 +86,25 @@ impl Message {
         let ticket = |(token, slot, position)| Ticket { token, lane: Lane { project, slot }, position };
         let revoked = revoked.into_iter().map(ticket).collect();
         let touched = touched.map_or_else(Spans::all, Spans::of);
-        Some(Change { project, seq, rows, touched, moved, restated, revoked, ready, told })
+        Some(Change { project, seq, rows, touched, moved_from, restated, revoked, ready, told })
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_yes(flag: &bool) -> bool {
-    *flag
+#[expect(clippy::unnecessary_wraps, reason = "serde wants the field's type")]
+fn from_the_first() -> Option<u64> {
+    Some(0)
 }
 
 /// A change as messages, each small enough for the server.
 pub(crate) fn to_messages(node: Uuid, change: Change) -> Vec<String> {
-    let Change { project, seq, rows, touched, moved, restated, revoked, ready, told } = change;
+    let Change { project, seq, rows, touched, moved_from, restated, revoked, ready, told } = change;
     let mut message = Message {
         node,
         project: Some(project.uuid()),
         seq,
         ready,
         touched: Some(touched.tidied().iter().collect()).filter(|runs: &Vec<_>| runs.len() <= RUNS_MAX),
-        moved,
+        moved_from,
         restated,
         told,
         ..Message::default()

@@ -115,7 +115,7 @@ pub(crate) async fn delete(
             seq,
             rows,
             touched,
-            moved: true,
+            moved_from: Some(0),
             restated: true,
             revoked,
             ready: false,

@@ -96,7 +96,7 @@ fn all_of(project: ProjectId, seq: u64) -> Change {
         seq,
         rows,
         touched,
-        moved: true,
+        moved_from: Some(0),
         restated: true,
         revoked: Vec::new(),
         ready: false,

@@ -118,7 +118,7 @@ pub(crate) fn delete(
             seq,
             rows,
             touched,
-            moved: true,
+            moved_from: Some(0),
             restated: true,
             revoked,
             ready: false,

@@ -285,9 +285,9 @@ pub struct Change {
     pub rows: ChangedRows,
     /// Where the rows lie that were written or deleted, and maybe some others.
     pub touched: Spans,
-    /// Whether rows left, or came back among others, so that rows behind them have another offset. New rows are behind all
-    /// others.
-    pub moved: bool,
+    /// The position from which on rows have another offset, because rows left there or came back. New rows are behind all
+    /// others, and move none.
+    pub moved_from: Option<u64>,
     /// Whether the state of any cell may be another, without its row being named.
     pub restated: bool,
     /// Cells that were taken away from whoever ran them.

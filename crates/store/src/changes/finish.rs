@@ -55,7 +55,7 @@ impl<V: Copy> RowChanges<V> {
             seq: self.change_seq + 1,
             rows: self.changed,
             touched: self.touched,
-            moved: self.moved,
+            moved_from: self.moved_from,
             restated: self.restated,
             revoked: self.revoked,
             ready: self.any_ready,

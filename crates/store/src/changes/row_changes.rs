@@ -66,8 +66,8 @@ pub struct RowChanges<V> {
     pub(super) writes: WriteSet<V>,
     pub(super) changed: ChangedRows,
     pub(super) touched: Spans,
-    /// Whether rows left or came back.
-    pub(super) moved: bool,
+    /// The first row that left or came back.
+    pub(super) moved_from: Option<u64>,
     pub(super) restated: bool,
     pub(super) revoked: Vec<Ticket>,
     pub(super) any_ready: bool,
@@ -170,7 +170,7 @@ impl<V: Copy> RowChanges<V> {
             writes: WriteSet::default(),
             changed: ChangedRows::These { written: Vec::new(), deleted: Vec::new() },
             touched: Spans::default(),
-            moved: false,
+            moved_from: None,
             restated: false,
             revoked: Vec::new(),
             any_ready: false,
@@ -412,6 +412,11 @@ impl<V: Copy> RowChanges<V> {
                 written.push(position);
             }
         });
+    }
+
+    /// Notes that a row left or came back.
+    pub(super) fn note_move(&mut self, position: u64) {
+        self.moved_from = Some(self.moved_from.map_or(position, |first| first.min(position)));
     }
 
     pub(super) fn name(&mut self, name: impl FnOnce(&mut Vec<u64>, &mut Vec<RowId>)) {

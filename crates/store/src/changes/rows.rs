@@ -223,7 +223,7 @@ impl<V: Copy> RowChanges<V> {
         self.live.add(position, -1);
         self.row_count = self.row_count.saturating_sub(1);
         self.touched.push(position);
-        self.moved = true;
+        self.note_move(position);
         self.name(|_, deleted| deleted.push(id));
         if let Some(outbox) = &mut self.outbox {
             outbox.deleted(position, id);

@@ -95,7 +95,7 @@ impl<V: Copy> RowChanges<V> {
             self.next_position += 1;
         }
         self.restored_count += 1;
-        self.moved = true;
+        self.note_move(position);
         self.touch(position);
         if let Some(outbox) = &mut self.outbox {
             outbox.restored(row)?;

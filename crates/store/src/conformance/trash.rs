@@ -126,24 +126,24 @@ pub(super) async fn it_is_told_when_offsets_move(store: &dyn Store) {
     let changes: Arc<Mutex<Vec<Change>>> = Arc::default();
     let heard = Arc::clone(&changes);
     store.listen(Box::new(move |change| heard.lock().unwrap().push(change.clone())));
-    // Whether rows moved, and whether a row was touched.
+    // From where on rows moved, and whether a row was touched.
     let told = |number: u64| {
         let changes = std::mem::take(&mut *changes.lock().unwrap());
         assert_eq!(changes.len(), 1, "{changes:?}");
-        (changes[0].moved, changes[0].touched.meets(&Spans::run(number - 1, number - 1)))
+        (changes[0].moved_from, changes[0].touched.meets(&Spans::run(number - 1, number - 1)))
     };
     insert(store, id, numbered(601, 602)).await;
-    assert_eq!(told(602), (false, true), "new rows are behind all others");
+    assert_eq!(told(602), (None, true), "new rows are behind all others");
     store.write_cells(writes(id, 1, vec![write(3, NAME, "7")])).await.unwrap();
-    assert_eq!(told(3), (false, true));
+    assert_eq!(told(3), (None, true));
     store.trash_rows(id, ids([5]), at(5)).await.unwrap();
-    assert_eq!(told(5), (true, true));
+    assert_eq!(told(5), (Some(4), true));
     assert_eq!(store.restore_rows(id, ids([5]), 6).await.unwrap().rows, 1);
-    assert_eq!(told(5), (true, true));
+    assert_eq!(told(5), (Some(4), true));
     assert_eq!(store.delete_rows(id, ids([5])).await.unwrap(), 1);
-    assert_eq!(told(5), (true, true));
+    assert_eq!(told(5), (Some(4), true));
     assert_eq!(store.delete_rows(id, ids(10..=601)).await.unwrap(), 592, "too many to name");
-    assert_eq!(told(300), (true, true));
+    assert_eq!(told(300), (Some(9), true));
 }
 
 pub(super) async fn the_match_leaves_out_what_is_in_the_trash(store: &dyn Store) {

@@ -46,7 +46,9 @@ fn kept_pages_are_those_that_are_made_anew(api: &Api) {
     println!("kept pages by seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let table = api.table(&["N"]);
-    table.add_column(json!({ "templateId": "http-api", "header": "Web", "apiConfig": { "url": "http://127.0.0.1:9/" } }));
+    table.add_column(
+        json!({ "templateId": "http-api", "header": "Web", "apiConfig": { "url": "http://127.0.0.1:9/" } }),
+    );
     let columns: Vec<String> =
         table.columns().iter().map(|column| column["id"].as_str().unwrap().to_owned()).collect();
     let columns = columns.join(",");

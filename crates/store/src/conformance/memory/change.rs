@@ -22,8 +22,8 @@ pub(super) struct Touched {
     pub(super) deleted: Vec<RowId>,
     /// Where those lay.
     pub(super) left: Vec<u64>,
-    /// Rows came back.
-    pub(super) has_restored: bool,
+    /// Where rows came back.
+    pub(super) restored: Vec<u64>,
     pub(super) revoked: Vec<Ticket>,
     /// Every row may be another.
     pub(super) all: bool,
@@ -47,7 +47,7 @@ impl Changes {
                 }
                 None => (0, false),
             };
-            let Touched { started_by: _, is_stop: _, written, deleted, left, has_restored, revoked, all } =
+            let Touched { started_by: _, is_stop: _, written, deleted, left, restored, revoked, all } =
                 touched;
             let is_few = !all && written.len() + deleted.len() <= ChangedRows::NAMED_MAX;
             let mut spans = Spans::default();
@@ -57,13 +57,13 @@ impl Changes {
             } else {
                 ChangedRows::Many
             };
-            let moved = all || has_restored || !left.is_empty();
+            let moved_from = left.iter().chain(&restored).chain(all.then_some(&0)).min().copied();
             Change {
                 project: id,
                 seq,
                 rows,
                 touched: spans,
-                moved,
+                moved_from,
                 restated: all,
                 revoked,
                 ready,

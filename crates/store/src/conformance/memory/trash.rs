@@ -173,7 +173,7 @@ impl State {
             entry.restore(position)?;
             restored.rows += 1;
             changes.of(id).written.insert(position);
-            changes.of(id).has_restored = true;
+            changes.of(id).restored.push(position);
         }
         Ok(restored)
     }
