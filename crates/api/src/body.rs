@@ -177,7 +177,9 @@ impl Decoder {
             ),
             Some(error) => format!("The body is damaged {name} ({error}); compress it again"),
             // The decoders do not tell the two apart.
-            None => format!("The body ends too early or is damaged {name}; compress it again, and send it in full"),
+            None => format!(
+                "The body ends too early or is damaged {name}; compress it again, and send it in full"
+            ),
         }
     }
 
@@ -199,10 +201,9 @@ impl Decoder {
     /// All bytes, or what is wrong with them; nothing if it was the limit that stopped the last of them.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>, Option<String>> {
         let ended = match &mut self.encoding {
-            Encoding::Identity(_) => Ok(()),
             Encoding::Gzip(decoder) => decoder.try_finish(),
             Encoding::Zstd(decoder) if self.taken > 0 => decoder.finish(),
-            Encoding::Zstd(_) => Ok(()),
+            Encoding::Identity(_) | Encoding::Zstd(_) => Ok(()),
         };
         match ended {
             Ok(()) => Ok(std::mem::take(&mut self.sink_mut().bytes)),

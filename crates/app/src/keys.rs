@@ -187,13 +187,12 @@ impl App {
         let own = self.store.projects(team, None, ProjectPage::ALL).await?;
         let (mut projects, mut offences) = (Vec::new(), Vec::new());
         for (index, id) in ids.iter().enumerate() {
-            match ProjectId::parse(id).filter(|id| own.iter().any(|project| project.id == *id)) {
-                Some(id) => projects.push(id),
-                None => {
-                    let shown: String = id.chars().take(SHOWN_CHARS).collect();
-                    let message = format!("{shown:?} is not a project of this team");
-                    offences.push(Offence::new(format!("projectIds[{index}]"), message));
-                }
+            if let Some(id) = ProjectId::parse(id).filter(|id| own.iter().any(|project| project.id == *id)) {
+                projects.push(id);
+            } else {
+                let shown: String = id.chars().take(SHOWN_CHARS).collect();
+                let message = format!("{shown:?} is not a project of this team");
+                offences.push(Offence::new(format!("projectIds[{index}]"), message));
             }
         }
         if !offences.is_empty() {

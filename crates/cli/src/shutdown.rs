@@ -113,7 +113,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
         runtime.spawn_blocking(move || {
             started.send(()).unwrap();
-            let _ = gate.recv_timeout(Duration::from_secs(60));
+            let _ = gate.recv_timeout(Duration::from_mins(1));
         });
         has_started.recv().unwrap();
         let start = SystemClock.monotonic();

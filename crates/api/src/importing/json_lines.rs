@@ -69,14 +69,14 @@ async fn object(importer: &mut RowImporter<'_>, bytes: Vec<u8>) -> Result<Result
     let shown = String::from_utf8_lossy(&bytes).into_owned();
     let text = match guard(bytes, importer.limits.nesting_max) {
         Ok(text) => text,
-        Err(error) => return Ok(Err(RowError { reason: reason(error), values: vec![shown] })),
+        Err(error) => return Ok(Err(RowError { reason: reason(&error), values: vec![shown] })),
     };
     let fields = match fields::one(&text) {
         Ok(fields) => fields,
         Err(_) if text.trim_start().starts_with('[') => {
             return Ok(Err(RowError { reason: AN_ARRAY.to_owned(), values: vec![shown] }));
         }
-        Err(error) => return Ok(Err(RowError { reason: reason(error), values: vec![shown] })),
+        Err(error) => return Ok(Err(RowError { reason: reason(&error), values: vec![shown] })),
     };
     let named: Vec<(&str, &str)> = fields.0.iter().map(|(name, value)| (&**name, *value)).collect();
     if let Some(reason) = importer.app.early_refusal(&importer.import, &named).await? {
@@ -98,7 +98,7 @@ async fn object(importer: &mut RowImporter<'_>, bytes: Vec<u8>) -> Result<Result
 
 /// What is wrong with a line, in words that go on behind its number. Elsewhere the same is said of a body, in which the
 /// first line is not this one.
-fn reason(error: Error) -> String {
+fn reason(error: &Error) -> String {
     let words = error.to_string();
     let words = words.strip_prefix("The body ").unwrap_or(&words);
     words.replace(" at line 1 column ", " at column ")
@@ -112,7 +112,7 @@ mod tests {
     fn reasons_are_about_a_line() {
         let check = |line: &str, expected: &str| {
             let read = guard(line.as_bytes().to_vec(), 4).and_then(|text| fields::one(&text).map(drop));
-            assert_eq!(reason(read.unwrap_err()), expected, "{line}");
+            assert_eq!(reason(&read.unwrap_err()), expected, "{line}");
         };
         check("{\"a\":1},", "is not valid JSON: trailing characters at column 8");
         check("x", "is not valid JSON: expected value at column 1");
