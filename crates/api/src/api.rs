@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use rowmill_app::SharedRates;
@@ -84,6 +85,7 @@ impl<S: Service> Api<S> {
             media: definition.media,
             deprecated_at: definition.headers.deprecated_at,
             repeats: definition.repeats_here(),
+            takes_tag: definition.headers.is_tagged && definition.method != Method::POST,
             presence: definition.body.presence,
             body_bytes_max: definition.body.bytes_max,
             checks: LazyChecks::new(self.schema_limits.clone(), definition.query, definition.body),

@@ -106,6 +106,15 @@ impl Preconditions {
         Ok(())
     }
 
+    /// Refuses a write that demands a version where none is compared: it would write over what somebody else wrote.
+    pub(crate) fn check_none_is_lost(&self) -> Result<(), Error> {
+        if matches!(self.if_match, None | Some(Tags::Any)) {
+            return Ok(());
+        }
+        let words = "is not compared by this operation, so nothing was written; write one row, column, view or project at a time, or leave the header out";
+        Err(Error::offence(IF_MATCH.as_str(), words))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }

@@ -57,6 +57,8 @@ pub(crate) struct Plan<S: Service> {
     pub media: Media,
     pub deprecated_at: Option<i64>,
     pub repeats: Repeats,
+    /// Whether a write compares the entity tag that it demands.
+    pub takes_tag: bool,
     /// Whether there is a body, and how it is read.
     pub presence: Presence,
     pub body_bytes_max: u32,
@@ -131,6 +133,9 @@ async fn carry_out<S: Service>(
     let written = written.and_then(Value::as_str).map(str::to_owned);
     Preconditions::check_length(&parts.headers)?;
     let demanded = Preconditions::of(&parts.headers);
+    if principal.is_some() && !parts.method.is_safe() && !plan.takes_tag {
+        demanded.check_none_is_lost()?;
+    }
     let is_read = parts.method.is_safe();
     let (accept, key) = accept_params(plan, captured, &parts)?;
     let team = principal.as_ref().and_then(S::Principal::rate_key).map(|RateKey { team, .. }| team);

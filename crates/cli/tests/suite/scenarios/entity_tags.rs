@@ -9,6 +9,7 @@ use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
 pub(crate) const SHARED: &[Scenario] = &scenarios!("entity_tags", Versions:
     a_tag_changes_with_what_it_is_of,
     what_is_known_is_not_sent_again,
+    a_demand_that_is_not_checked_is_refused,
     a_change_of_something_else_is_refused,
     a_tag_is_compared_as_the_standard_says,
 );
@@ -146,6 +147,28 @@ fn what_is_known_is_not_sent_again(api: &Api) {
         let refused = send(8_001).refused(400, "invalid_request");
         assert_eq!(refused["details"][0]["path"], header.to_ascii_lowercase(), "{refused}");
     }
+}
+
+/// Where no tag is compared, one that is sent is refused: what it is to prevent would happen.
+fn a_demand_that_is_not_checked_is_refused(api: &Api) {
+    let things = things(api);
+    let (table, row) = (&things.table, &things.row);
+    let before = table.cells(row);
+    let cells = json!({ "cells": [{ "rowId": row, "columnId": table.column("City"), "value": "lost" }] });
+    let rows = json!({ "rows": [{ "id": row, "City": "lost" }] });
+    for (method, path, body) in [
+        ("PATCH", "/cells", cells),
+        ("PATCH", "/rows", rows),
+        ("DELETE", "/rows", json!({ "rowIds": [row] })),
+        ("POST", "/rows", json!([{ "City": "lost" }])),
+        ("POST", "/trigger", json!({})),
+    ] {
+        let send = |tags: &str| table.api.send(demanding(table, method, path, "If-Match", tags).json(&body));
+        send(NOT_IT).offends(&["if-match"]);
+        assert_eq!(table.cells(row), before, "{method} {path}");
+    }
+    let any = demanding(table, "POST", "/rows", "If-Match", "*").json(&json!([{ "City": "new" }]));
+    table.api.send(any).created();
 }
 
 fn a_change_of_something_else_is_refused(api: &Api) {
