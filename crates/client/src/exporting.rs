@@ -11,7 +11,7 @@ use reqwest::Response;
 use rowmill_clock::Clock;
 
 use crate::connection::ConnectionArgs;
-use crate::failure::{Ending, Failure};
+use crate::failure::{Ending, Failure, Kind};
 use crate::progress::{Progress, Unit};
 use crate::selection::{SelectionArgs, column_ids};
 use crate::server::Server;
@@ -50,7 +50,7 @@ enum Format {
 }
 
 pub(crate) async fn run(args: ExportArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
-    let format = format_of(&args);
+    let format = format_of(&args)?;
     let server = args.connection.connect(clock)?;
     let table = tables::find(&server, &args.table).await?;
     let mut query = args.selection.resolve(&server, &table).await?.query()?;
@@ -69,14 +69,22 @@ pub(crate) async fn run(args: ExportArgs, clock: Arc<dyn Clock>) -> Result<Endin
     Ok(Ending::Done)
 }
 
-fn format_of(args: &ExportArgs) -> Format {
-    let by_name = |path: &PathBuf| match path.extension().and_then(OsStr::to_str)? {
-        "csv" | "txt" => Some(Format::Csv),
-        "jsonl" | "ndjson" => Some(Format::Jsonl),
-        _ => None,
-    };
+fn format_of(args: &ExportArgs) -> Result<Format, Failure> {
     let by_flag = args.connection.json.then_some(Format::Jsonl);
-    args.format.or(by_flag).or_else(|| args.output.as_ref().and_then(by_name)).unwrap_or(Format::Csv)
+    if let Some(format) = args.format.or(by_flag) {
+        return Ok(format);
+    }
+    let ending = args.output.as_ref().and_then(|path| path.extension()).and_then(OsStr::to_str);
+    match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
+        Some(ending @ ("xlsx" | "xls" | "xlsm" | "ods" | "numbers" | "json")) => {
+            let words = format!(
+                "cannot write .{ending} files: name the file .csv, which spreadsheets open, or .jsonl"
+            );
+            Err(Failure::new(Kind::Usage, words))
+        }
+        _ => Ok(Format::Csv),
+    }
 }
 
 /// Writes beside the file first: an export that breaks off leaves what was there.

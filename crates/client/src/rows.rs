@@ -20,7 +20,7 @@ pub struct ListArgs {
     /// The table's id or title.
     table: String,
     /// Maximum number of rows.
-    #[arg(long, value_name = "ROWS", default_value_t = 50, conflicts_with = "all")]
+    #[arg(long, value_name = "ROWS", default_value_t = 50, conflicts_with = "all", value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
     /// List all rows.
     #[arg(long)]
