@@ -78,8 +78,12 @@ impl PageForm {
         memory: &Arc<AnswerMemory>,
     ) -> Result<Written, Error> {
         let form = Arc::new(self);
-        let charge = memory.admit(bytes_of(&rows)).await?;
+        let mut charge = memory.admit(bytes_of(&rows)).await?;
         let mut head = render(&form, rows, Self::head).await?;
+        // Each reference column may show all that another column stores.
+        if let Some(charge) = &mut charge {
+            memory.enlarge(charge, head.len())?;
+        }
         let Some(rest) = rest else {
             let rows_end = head.len();
             numbers.write_tail(&mut head)?;

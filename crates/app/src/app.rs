@@ -68,7 +68,7 @@ pub struct App {
     pub(crate) streams: Arc<Streams>,
     pub(crate) sequences: Arc<Sequences>,
     /// One permit a copy whose rows this process copies.
-    pub(crate) copies: Arc<tokio::sync::Semaphore>,
+    pub(crate) copies: Arc<FairSemaphore>,
     /// Told when this process has queued an import.
     pub(crate) import_queued: tokio::sync::Notify,
     is_stopping: AtomicBool,
@@ -96,7 +96,7 @@ impl App {
             streams: Streams::new(&limits),
             sequences,
             query,
-            copies: Arc::new(tokio::sync::Semaphore::new(limits.copies_max as usize)),
+            copies: FairSemaphore::new(limits.copies_max as usize, limits.copies_max.div_ceil(2) as usize),
             store,
             limits,
             quotas: Quotas::default(),

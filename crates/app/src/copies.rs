@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_fairness::Tenant;
+use rowmill_fairness::{Permit, Tenant};
 use rowmill_model::copying::{CopyIds, copy_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Copying, ProjectId, Record, RowId, ViewId};
@@ -17,7 +17,6 @@ use rowmill_store::{
     KeptInput, NewRow, NewRows, PageStart, ProjectSave, RowsPage, SavedProject, StoreError, StoredProject,
     StoredRow,
 };
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -97,24 +96,25 @@ impl App {
     }
 
     /// The right to copy rows, if the team may have as many more.
-    async fn copy_permit(&self, stored: &StoredProject) -> Result<OwnedSemaphorePermit> {
+    async fn copy_permit(&self, stored: &StoredProject) -> Result<Permit> {
         if let Some(max) = self.new_rows_max(stored.project.team).await?
             && stored.row_count > max
         {
             return Err(self.quota_error(StoreError::Full));
         }
         let copies_max = self.limits.copies_max;
-        Arc::clone(&self.copies).try_acquire_owned().map_err(|_| {
+        self.copies.try_acquire(Tenant::team(stored.project.team.0.as_u128())).ok_or_else(|| {
             Error::limit(
                 "",
                 format!(
-                    "the rows of {copies_max} projects are being copied (copiesMax); try again when one is finished"
+                    "the rows of {copies_max} projects are being copied, or of half as many of this team (copiesMax); try \
+                     again when one is finished"
                 ),
             )
         })
     }
 
-    async fn copy_rows_or_remove(&self, from: ProjectId, copy: ProjectId, permit: OwnedSemaphorePermit) {
+    async fn copy_rows_or_remove(&self, from: ProjectId, copy: ProjectId, permit: Permit) {
         if let Err(failure) = self.copy_rows(from, copy).await {
             tracing::warn!(%failure, %from, %copy, "the rows of a project were not copied; the copy is removed");
             if let Err(failure) = self.store.delete_project(copy, None).await {

@@ -2,6 +2,10 @@
 
 /// Longer names are not compared.
 const CHARS_MAX: usize = 64;
+/// More edits than ever count.
+const FAR: usize = usize::MAX / 2;
+/// How many names of a request are compared with all candidates: more of them are misspelt otherwise.
+pub const COMPARED_MAX: usize = 20;
 
 /// The candidate that is spelt most like `name`, without regard to case: at most two letters differ, are
 /// missing, too many or swapped, and fewer than half of them. Of several the first.
@@ -34,26 +38,31 @@ fn edits(a: &[char], b: &[char], edits_max: usize) -> Option<usize> {
     }
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();
-    let mut previous = None;
-    for (row, letter) in (1..).zip(a) {
-        let mut line = vec![row];
-        let mut left = None;
-        for (place, other) in b.iter().enumerate() {
-            let at = |line: &[usize], place: usize| line.get(place).copied().unwrap_or(usize::MAX / 2);
-            let mut edits = (at(&above, place) + usize::from(letter != other))
-                .min(at(&above, place + 1) + 1)
-                .min(at(&line, place) + 1);
-            if previous == Some(other) && left == Some(letter) && place > 0 {
-                edits = edits.min(at(&before, place - 1) + 1);
+    let at = |line: &[usize], place: usize| line.get(place).copied().unwrap_or(FAR);
+    let letter = |letters: &[char], place: usize| letters.get(place.wrapping_sub(1)).copied();
+    for row in 1..=a.len() {
+        // Further off the diagonal there are more edits than count.
+        let near = row.saturating_sub(edits_max).max(1)..=(row + edits_max).min(b.len());
+        let mut line = vec![FAR; b.len() + 1];
+        if let Some(first) = line.first_mut() {
+            *first = row;
+        }
+        for place in near {
+            let (this, other) = (letter(a, row), letter(b, place));
+            let mut edits = (at(&above, place - 1) + usize::from(this != other))
+                .min(at(&above, place) + 1)
+                .min(at(&line, place - 1) + 1);
+            if row > 1 && place > 1 && letter(a, row - 1) == other && letter(b, place - 1) == this {
+                edits = edits.min(at(&before, place - 2) + 1);
             }
-            line.push(edits);
-            left = Some(other);
+            if let Some(cell) = line.get_mut(place) {
+                *cell = edits;
+            }
         }
         if line.iter().all(|edits| *edits > edits_max) {
             return None;
         }
         before = std::mem::replace(&mut above, line);
-        previous = Some(letter);
     }
     above.last().copied().filter(|edits| *edits <= edits_max)
 }
@@ -76,6 +85,10 @@ mod tests {
         check("", None);
         check("Phone", None);
         check("ab", None);
+        check("Fulln ame", Some("Full name"));
+        check("Compnay", Some("Company"));
+        check("mopany", Some("Company"));
+        check("mopan", None);
         check(&"n".repeat(1_000), None);
     }
 }

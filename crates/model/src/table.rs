@@ -8,7 +8,7 @@ use crate::column::{Column, ColumnType, DataShape, Retry};
 use crate::filter::document::Filters;
 use crate::format::Format;
 use crate::ids::ColumnId;
-use crate::nearest::nearest;
+use crate::nearest::{COMPARED_MAX, nearest};
 use crate::record::Slot;
 
 /// The columns of a project. A column's order is its place here; `_trigger` is always first.
@@ -87,7 +87,6 @@ impl Table {
 
     /// `; did you mean "City"?`, if a column has a header like that.
     fn meant(&self, name: &str, earlier: usize) -> String {
-        const COMPARED_MAX: usize = 20;
         let headers = self.columns.iter().map(|column| column.header.as_str());
         let near = (earlier < COMPARED_MAX).then(|| nearest(name, headers)).flatten();
         near.map(|header| format!("; did you mean {header:?}?")).unwrap_or_default()

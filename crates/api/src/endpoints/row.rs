@@ -21,7 +21,7 @@ use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::fields;
 use crate::wire::key_by::KeyBy;
-use crate::wire::row::{RowBody, RowFull};
+use crate::wire::row::{RowBody, RowFull, shown_bytes};
 
 const TAG: &str = "Rows";
 
@@ -59,7 +59,7 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
         let bytes = row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
         let charge = call.answers.admit(bytes).await?;
-        Answer::computed(charge, bytes, move || {
+        Answer::computed(charge, shown_bytes(&stored.project.table, bytes), move || {
             let (row, tag) = tagged(&stored.project.table, &row, key_by)?;
             Ok((RowOut { row }, tag))
         })
@@ -125,7 +125,8 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         let bytes = patched.row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
         let charge = call.answers.admit_written(bytes);
-        Answer::computed(charge, bytes, move || {
+        let table = &patched.project.project.table;
+        Answer::computed(charge, shown_bytes(table, bytes), move || {
             let (row, tag) = tagged(&patched.project.project.table, &patched.row, key_by)?;
             Ok((RowPatchedOut { row, ignored_keys: patched.ignored_keys, hints: patched.hints }, tag))
         })

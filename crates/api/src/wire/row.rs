@@ -106,6 +106,12 @@ impl CellFull {
     }
 }
 
+/// What a row's values take in an answer, at most: each reference column may show all that another column stores.
+pub(crate) fn shown_bytes(table: &Table, stored_bytes: usize) -> usize {
+    let references = table.columns.iter().filter(|column| column.kind == ColumnType::Reference).count();
+    stored_bytes.saturating_mul(references + 1)
+}
+
 /// What a list shows of each cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Shown {

@@ -1,9 +1,9 @@
 //! What keeps an import from leaving behind what nobody wants: columns of rejected rows, and misspelt fields.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rowmill_model::Offence;
-use rowmill_model::nearest::nearest;
+use rowmill_model::nearest::{COMPARED_MAX, nearest};
 use rowmill_model::table::header_key;
 use rowmill_store::{StoreError, StoredProject};
 
@@ -14,6 +14,8 @@ use crate::rows::match_column;
 
 /// So many fields are compared with all headers.
 const HINTS_MAX: usize = 100;
+/// A name is compared with so many fields of the file: it may have any number.
+const FIELDS_COMPARED_MAX: usize = 1_000;
 
 impl App {
     /// Whether several stored rows match a row. Of the row only what it is matched by is looked at, and it may not be
@@ -48,24 +50,37 @@ impl Import {
     /// fields that other files have, but not a misspelling of one that this file has; nor may formats, where `fields` are not
     /// all of them (`is_whole`).
     pub fn check_names(&self, fields: &[&str], is_whole: bool) -> Result<()> {
-        let is_there = |name: &str| fields.contains(&name);
-        let meant = |name: &str| nearest(name, fields.iter().copied());
-        let offence = |(option, name): (&str, &String)| {
+        let known: HashSet<&str> = fields.iter().copied().collect();
+        let mut compared = 0;
+        let mut meant = |name: &str| {
+            compared += 1;
+            let near = || nearest(name, fields.iter().copied().take(FIELDS_COMPARED_MAX));
+            if compared <= COMPARED_MAX { near() } else { None }
+        };
+        let (mapping, formats) = (&self.options.mapping, &self.options.formats);
+        let mut offences = Vec::new();
+        let mut check = |option: &str, name: &str, must_be_there: bool, names: &dyn Fn(&str) -> bool| {
+            if known.contains(name) {
+                return;
+            }
+            let near = meant(name);
+            if !must_be_there && near.is_none_or(names) {
+                return;
+            }
             let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
-            let hint = match meant(name) {
+            let hint = match near {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => "use the name of one, with the same letters".to_owned(),
             };
-            Offence::new(format!("{option}.{shown}"), format!("is not a field of this file; {hint}"))
+            let message = format!("is not a field of this file; {hint}");
+            offences.push(Offence::new(format!("{option}.{shown}"), message));
         };
-        let (mapping, formats) = (&self.options.mapping, &self.options.formats);
-        let mapped =
-            mapping.keys().filter(|name| meant(name).is_some_and(|near| !mapping.contains_key(near)));
-        let is_known =
-            |name: &&String| is_whole || meant(name).is_some_and(|near| !formats.contains_key(near));
-        let formatted = formats.keys().filter(is_known).map(|name| ("formats", name));
-        let named = formatted.chain(mapped.map(|name| ("mapping", name)));
-        let offences: Vec<Offence> = named.filter(|(_, name)| !is_there(name)).map(offence).collect();
+        for name in formats.keys() {
+            check("formats", name, is_whole, &|near| formats.contains_key(near));
+        }
+        for name in mapping.keys() {
+            check("mapping", name, false, &|near| mapping.contains_key(near));
+        }
         if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
     }
 

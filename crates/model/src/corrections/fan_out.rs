@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::fixes::quoted;
 use crate::column::{Column, ColumnType, FanOut};
 use crate::fan_out::MappedFrom;
-use crate::nearest::nearest;
+use crate::nearest::{COMPARED_MAX, nearest};
 use crate::offence::Offence;
 use crate::reference::whole_reference;
 use crate::table::Table;
@@ -73,7 +73,9 @@ impl Targets<'_> {
     /// The id of the target's column that a name means.
     fn column(&mut self, field: &str, name: &str) -> Option<String> {
         let Some(column) = self.target.named(name) else {
-            let meant = nearest(name, self.target.columns.iter().map(|column| column.header.as_str()));
+            let headers = self.target.columns.iter().map(|column| column.header.as_str());
+            let is_compared = self.offences.len() < COMPARED_MAX;
+            let meant = is_compared.then(|| nearest(name, headers)).flatten();
             let meant = meant.map(|header| format!("; did you mean {}?", quoted(header)));
             let words = format!("{} is not a column of the target project", quoted(name));
             self.offend(field, words + &meant.unwrap_or_default());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fixes::{Fixes, quoted};
 use crate::column::{Column, Dependency};
 use crate::ids::ColumnId;
-use crate::nearest::nearest;
+use crate::nearest::{COMPARED_MAX, nearest};
 use crate::reference::{Names, Reference, Secrets, Unresolved, for_each_template_at, rewrite};
 use crate::table::Table;
 
@@ -223,8 +223,11 @@ impl Links<'_> {
     fn not_a_column(&self, name: &str) -> String {
         let headers = || self.table.columns.iter().map(|column| column.header.as_str());
         // A reference may have a path behind the name.
-        let meant = nearest(name, headers())
-            .or_else(|| nearest(name.split(['.', '[']).next().unwrap_or_default(), headers()));
+        let near = || {
+            nearest(name, headers())
+                .or_else(|| nearest(name.split(['.', '[']).next().unwrap_or_default(), headers()))
+        };
+        let meant = if self.fixes.unresolved.len() <= COMPARED_MAX { near() } else { None };
         match meant {
             Some(header) => format!("{} is not a column; did you mean {}?", quoted(name), quoted(header)),
             None => format!("{} is not a column", quoted(name)),

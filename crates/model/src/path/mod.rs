@@ -176,6 +176,29 @@ mod tests {
     }
 
     #[test]
+    fn a_path_finds_a_few_times_what_there_is_at_most() {
+        let deep =
+            |zeros: usize| format!("{}{}{}", "[".repeat(58), vec!["0"; zeros].join(","), "]".repeat(58));
+        let many = format!("$..*..[{}]", vec!["*"; 64].join(","));
+        for raw in [deep(60), deep(1_000)] {
+            assert_eq!(Path::parse(&many).unwrap().resolve(&raw), None);
+            // Each value within another is found as often as it is deep.
+            for path in ["$..*", "$..*..*"] {
+                let found = Path::parse(path).unwrap().resolve(&raw);
+                assert!(found.is_none_or(|found| found.len() <= 8 * (raw.len() + 1_024) + 2), "{path}");
+            }
+        }
+        let people = vec!["{\"name\":\"a\",\"tags\":[{\"name\":\"b\"}]}"; 20_000].join(",");
+        let people = format!("[{people}]");
+        let found = Path::parse("$..tags..name").unwrap().resolve(&people);
+        assert_eq!(
+            found.map(|found| found.matches("\"b\"").count()),
+            Some(20_000),
+            "ordinary paths find everything"
+        );
+    }
+
+    #[test]
     fn hostile_values_end() {
         let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(Path::parse("$..a").unwrap().resolve(&deep), None);

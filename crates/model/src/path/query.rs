@@ -14,28 +14,51 @@ use crate::value::{Value, raw};
 
 /// A JSONPath within bounds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Query(JsonPath);
+pub(super) struct Query {
+    path: JsonPath,
+    cost: Cost,
+}
+
+/// What the values of a path may come to, for each value of the whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cost {
+    descents: usize,
+    selectors: usize,
+}
 
 /// How many `..` a path may have: with each, what it finds can grow by the depth of the value.
 const DESCENTS_MAX: usize = 2;
 /// How often a path may select the same value over.
 const SELECTORS_MAX: usize = 64;
+/// How many values a path may look at for each byte of the whole, and in all.
+const VISITS_EACH_MAX: usize = 64;
+const VISITS_MAX: usize = 1_000_000;
+/// What a path finds may take this many times the bytes of the whole: where it selects values within values, each byte is
+/// found several times.
+const FOUND_MAX: usize = 8;
+/// What small values may take besides.
+const SMALL_BYTES: usize = 1_024;
 /// How deep brackets and parentheses may nest: reading a filter within a filter takes twice the time of
 /// reading that filter alone.
 const NESTING_MAX: usize = 8;
 
 impl Query {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        check_cost(text)?;
+        let cost = check_cost(text)?;
         JsonPath::parse(text)
-            .map(Self)
+            .map(|path| Self { path, cost })
             .map_err(|error| format!("The path `{text}` is not a valid JSONPath (RFC 9535): {error}."))
     }
 
-    /// An array of the raw texts found, in the order found.
+    /// An array of the raw texts found, in the order found. Nothing where that would be many times what there is: whoever
+    /// reads or writes a cell waits for the columns that refer to it.
     pub(super) fn resolve(&self, raw: &str) -> Option<String> {
         let tree = tree(raw, 0)?;
-        let nodes = self.0.query(&tree).all();
+        let bytes = raw.len().saturating_add(SMALL_BYTES);
+        if self.cost.visits(&tree) > bytes.saturating_mul(VISITS_EACH_MAX).min(VISITS_MAX) {
+            return None;
+        }
+        let nodes = self.path.query(&tree).all();
         if nodes.is_empty() {
             return None;
         }
@@ -43,14 +66,38 @@ impl Query {
         locate(raw, &tree, &mut texts);
         let found: Vec<&str> =
             nodes.iter().filter_map(|node| texts.get(&ptr::from_ref(*node)).copied()).collect();
-        Some(format!("[{}]", found.join(",")))
+        let found_bytes: usize = found.iter().map(|text| text.len() + 1).sum();
+        (found_bytes <= bytes.saturating_mul(FOUND_MAX)).then(|| format!("[{}]", found.join(",")))
+    }
+}
+
+impl Cost {
+    /// How many values a path looks at, at most. With a second `..` it looks at what lies in each value that the first found.
+    fn visits(self, tree: &Json) -> usize {
+        let (nodes, nodes_within) = count(tree, 1);
+        let visited = if self.descents > 1 { nodes_within } else { nodes };
+        visited.saturating_mul(self.selectors)
+    }
+}
+
+/// How many values there are, and how many lie within each of them, all together: each counts as often as it is deep.
+fn count(node: &Json, depth: usize) -> (usize, usize) {
+    let within = |(nodes, nodes_within): (usize, usize), node| {
+        let (more, more_within) = count(node, depth + 1);
+        (nodes + more, nodes_within + more_within)
+    };
+    match node {
+        Json::Array(nodes) => nodes.iter().fold((1, depth), within),
+        Json::Object(nodes) => nodes.values().fold((1, depth), within),
+        _ => (1, depth),
     }
 }
 
 /// Refuses paths that would cost without bound, and the nesting that the reader could not survive.
-fn check_cost(text: &str) -> Result<(), String> {
+fn check_cost(text: &str) -> Result<Cost, String> {
     let plain = without_quoted(text);
-    if plain.matches("..").count() > DESCENTS_MAX {
+    let descents = plain.matches("..").count();
+    if descents > DESCENTS_MAX {
         return Err(format!("The path `{text}` uses `..` more than {DESCENTS_MAX} times."));
     }
     // Their patterns have no bound, and would be compiled for each value.
@@ -87,7 +134,7 @@ fn check_cost(text: &str) -> Result<(), String> {
     if selectors > SELECTORS_MAX {
         return Err(format!("The path `{text}` combines more than {SELECTORS_MAX} selectors."));
     }
-    Ok(())
+    Ok(Cost { descents, selectors })
 }
 
 fn calls(plain: &str, function: &str) -> bool {
