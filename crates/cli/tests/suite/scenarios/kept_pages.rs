@@ -34,7 +34,7 @@ fn change(table: &Table, ids: &mut Vec<String>, deleted: &mut Vec<String>, rando
         }
         6 if !deleted.is_empty() => {
             let back = deleted.swap_remove(random.usize(..deleted.len()));
-            table.post("/trash/restore", json!({ "rows": [back] })).ok();
+            table.post("/trash/restore", json!({ "rowIds": [back] })).ok();
             ids.push(back);
         }
         _ => drop(table.patch("", json!({ "title": format!("Leads {place}") })).ok()),
