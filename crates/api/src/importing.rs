@@ -12,11 +12,14 @@ use crate::files::delimiter::{Delimiter, named_delimiter};
 use crate::files::empty_cells::EmptyCells;
 use crate::files::formulas::{Formulas, unmark};
 use crate::files::incoming::{Format, Incoming, Pieces};
+use crate::files::lines::LineReader;
 use crate::files::{FileRow, RowError};
 use crate::import_request::ImportQuery;
+use crate::json_guard::guard;
+use crate::wire::fields;
 use crate::wire::import::{CreatedColumn, FileOutcome, Rejected};
 
-use self::json_lines::take_lines;
+use self::json_lines::{check_names, no_object, reason};
 use self::steps::Batch;
 pub(crate) use self::steps::JobSteps;
 
@@ -156,6 +159,37 @@ fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shap
     Ok((row.collect(), cells))
 }
 
+async fn take_lines(importer: &mut RowImporter<'_>, incoming: &mut Incoming) -> Result<(), Error> {
+    check_names(&importer.import, importer.limits, incoming.head().await?)?;
+    let mut reader = LineReader::new(importer.row_bytes_max());
+    let mut rows = Vec::new();
+    let mut pieces = Pieces::default();
+    loop {
+        let piece = pieces.next(incoming).await?;
+        match piece {
+            Some(bytes) => reader.push(bytes, &mut rows),
+            None => reader.finish(&mut rows),
+        }
+        let is_end = piece.is_none();
+        for FileRow { line, content } in rows.drain(..) {
+            if importer.passes_over() {
+                continue;
+            }
+            let read = match content {
+                Ok(bytes) => importer.object(bytes).await?,
+                Err(flaw) => Err(flaw),
+            };
+            importer.take(line, read).await?;
+            if importer.is_stopped() {
+                return Ok(());
+            }
+        }
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
 /// Takes rows and writes them batch by batch.
 pub(crate) struct RowImporter<'c> {
     app: &'c App,
@@ -192,6 +226,35 @@ impl<'c> RowImporter<'c> {
     async fn settle(&mut self, fields: Vec<ImportField>) -> Result<Vec<Option<ImportColumn>>, Error> {
         self.app.settle_fields(&mut self.import, &fields, true).await?;
         Ok(fields.iter().map(|field| self.import.column(&field.name).cloned()).collect())
+    }
+
+    /// A line as a row. Fields that were not seen before find their columns on the way.
+    async fn object(&mut self, bytes: Vec<u8>) -> Result<Result<Row, RowError>, Error> {
+        let shown = String::from_utf8_lossy(&bytes).into_owned();
+        let text = match guard(bytes, self.limits.nesting_max) {
+            Ok(text) => text,
+            Err(error) => return Ok(Err(RowError { reason: reason(&error), values: vec![shown] })),
+        };
+        let fields = match fields::one(&text) {
+            Ok(fields) => fields,
+            Err(error) => return Ok(Err(RowError { reason: no_object(&text, &error), values: vec![shown] })),
+        };
+        let named: Vec<(&str, &str)> = fields.0.iter().map(|(name, value)| (&**name, *value)).collect();
+        if let Some(reason) = self.app.early_refusal(&self.import, &named).await? {
+            return Ok(Err(RowError { reason, values: vec![shown] }));
+        }
+        let new = fields.0.iter().filter(|(name, _)| !self.import.is_settled(name));
+        let new: Vec<ImportField> =
+            new.map(|(name, _)| ImportField { name: name.to_string(), header: name.to_string() }).collect();
+        for field in new {
+            // One by one, so that a name in other letter case finds the column that was just made.
+            self.app.settle_fields(&mut self.import, &[field], false).await?;
+        }
+        let cells = fields
+            .0
+            .iter()
+            .filter_map(|(name, value)| Some((self.import.column(name)?.clone(), (*value).to_owned())));
+        Ok(Ok((cells.collect(), vec![shown])))
     }
 
     async fn take(&mut self, line: u64, read: Result<Row, RowError>) -> Result<(), Error> {

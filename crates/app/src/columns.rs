@@ -1,7 +1,6 @@
 //! Columns.
 
 use rowmill_model::corrections::{self, Corrected};
-use rowmill_model::filter::Filters;
 use rowmill_model::{Column, ColumnId, Offence, Project, restoring};
 use serde_json::{Map, Value};
 
@@ -13,6 +12,7 @@ use crate::fan_out_targets::FanOutTargets;
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
+use crate::pattern_checks::may_have_patterns;
 use crate::projects::Change;
 
 /// A column as it is now, in its project.
@@ -105,11 +105,6 @@ impl App {
             .await?;
         Ok(ColumnDeleted { fixes: saved.fixes })
     }
-}
-
-/// Whether a column's body has a run condition with patterns, which take a while to compile.
-pub(crate) fn may_have_patterns(body: &Map<String, Value>) -> bool {
-    body.get("runCondition").is_some_and(Filters::may_have_patterns)
 }
 
 impl App {

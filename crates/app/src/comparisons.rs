@@ -20,11 +20,11 @@ use serde_json::{Map, Value, json};
 use crate::app::App;
 use crate::blocking::in_turn;
 use crate::caller::Caller;
-use crate::columns::may_have_patterns;
 use crate::comparison_judge::{Judge, JudgeModel};
 use crate::comparison_run::{ComparedCell, ComparedOutcome, Comparing, Job, run_all};
 use crate::correcting::Correcting;
 use crate::error::{Error, Noun, Result};
+use crate::pattern_checks::may_have_patterns;
 use crate::rows::ListRows;
 use crate::trials::{TrialColumn, in_column};
 

@@ -7,8 +7,14 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use parking_lot::Mutex;
 use rowmill_model::Offence;
 use rowmill_model::filter::Filters;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+
+/// Whether a column's body has a run condition with patterns, which take a while to compile.
+pub(crate) fn may_have_patterns(body: &Map<String, Value>) -> bool {
+    body.get("runCondition").is_some_and(Filters::may_have_patterns)
+}
 
 /// Filters that are remembered to be right.
 const REMEMBERED_MAX: usize = 10_000;

@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::blocking::in_turn;
 use crate::caller::Caller;
-use crate::columns::may_have_patterns;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{column_id, uuid};
+use crate::pattern_checks::may_have_patterns;
 
 /// What a new project is made of.
 #[derive(Debug, Clone, Default)]

@@ -16,11 +16,11 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::blocking::in_turn;
 use crate::caller::Caller;
-use crate::columns::may_have_patterns;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::fan_out_targets::FanOutTargets;
 use crate::ids::column_id;
+use crate::pattern_checks::may_have_patterns;
 use crate::tester::{Trial, TrialCell, TrialOutcome};
 
 /// What is to be tried.

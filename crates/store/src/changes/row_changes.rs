@@ -414,11 +414,6 @@ impl<V: Copy> RowChanges<V> {
         });
     }
 
-    /// Notes that a row left or came back.
-    pub(super) fn note_move(&mut self, position: u64) {
-        self.moved_from = Some(self.moved_from.map_or(position, |first| first.min(position)));
-    }
-
     pub(super) fn name(&mut self, name: impl FnOnce(&mut Vec<u64>, &mut Vec<RowId>)) {
         if let ChangedRows::These { written, deleted } = &mut self.changed {
             name(written, deleted);

@@ -238,6 +238,11 @@ impl<V: Copy> RowChanges<V> {
         Ok(open.block.take(place_of(position)))
     }
 
+    /// Notes that a row left or came back.
+    pub(super) fn note_move(&mut self, position: u64) {
+        self.moved_from = Some(self.moved_from.map_or(position, |first| first.min(position)));
+    }
+
     /// Keeps the lookups over a row that changed from `old` to `new`.
     pub(super) fn reindex(&mut self, position: u64, old: Option<&Cells<'_>>, new: Option<&Cells<'_>>) {
         for slot in &self.lookup_slots {
