@@ -48,17 +48,13 @@ struct BlockChanges {
 }
 
 impl PageChanges {
-    /// From now on the changes of this project are remembered, which is known up to this one.
+    /// From now on the changes of this project are remembered, which is known up to this one. If they were before, the one that
+    /// somebody has read already is told in a moment.
     pub(crate) fn watch(&mut self, project: ProjectId, seq: u64) {
-        let changes = self.by_project.entry(project).or_insert_with(|| {
+        self.by_project.entry(project).or_insert_with(|| {
             self.size += 1;
             BlockChanges::starting_at(seq)
         });
-        if seq > changes.latest {
-            self.size -= changes.size();
-            *changes = BlockChanges::starting_at(seq);
-            self.size += changes.size();
-        }
         self.bound();
     }
 
@@ -234,9 +230,12 @@ mod tests {
         assert!(log.are_apart(PROJECT, &PAGE, 5, 6), "told twice");
         log.watch(PROJECT, 8);
         assert!(!log.are_apart(PROJECT, &PAGE, 5, 8), "the seventh and eighth were not told");
-        log.record(&far(7));
-        log.record(&far(9));
-        assert!(log.are_apart(PROJECT, &PAGE, 8, 9));
+        for seq in 7..10 {
+            log.record(&far(seq));
+        }
+        assert!(log.are_apart(PROJECT, &PAGE, 5, 9) && log.are_apart(PROJECT, &PAGE, 8, 9));
+        log.record(&far(11));
+        assert!(!log.are_apart(PROJECT, &PAGE, 9, 11), "the tenth was never told");
         let other = ProjectId::from_uuid(Uuid::from_u128(1));
         assert!(!log.are_apart(other, &PAGE, 8, 9));
     }
