@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use rowmill_app::Error as AppError;
@@ -195,7 +195,9 @@ pub(crate) struct BodyHash(Arc<Mutex<(Sha256, bool)>>);
 impl BodyHash {
     /// Over a body that is read by others, or that is of no account.
     pub(crate) fn over(parts: &Parts, body: Body, is_read: bool) -> (Self, Body) {
-        let hash = Self(Arc::new(Mutex::new((begin_hash(parts), !is_read))));
+        // Nobody asks an empty body for its end.
+        let is_whole = !is_read || body.is_end_stream();
+        let hash = Self(Arc::new(Mutex::new((begin_hash(parts), is_whole))));
         let body = if is_read { Body::new(HashedBody { inner: body, hash: hash.clone() }) } else { body };
         (hash, body)
     }

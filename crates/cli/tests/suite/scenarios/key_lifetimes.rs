@@ -203,7 +203,7 @@ fn commands_make_restricted_keys() {
         (["--scopes", "reed"], "read, write, run, schema, admin"),
         (["--expires", "soon"], "--expires must be a date"),
         (["--allow-from", "here"], "--allow-from "),
-        (["--projects", "nothing"], "--projects is not a project of this team"),
+        (["--projects", "nothing"], "--projects \"nothing\" is not a project of this team"),
     ] {
         let output = server.command(&[&create[..], &wrong[..]].concat());
         let error = String::from_utf8(output.stderr).unwrap();
