@@ -3,7 +3,7 @@ import { type ImportJob, isOpen } from '../../src/api/importJob';
 import { importEndText, importPercent, importProgressText } from '../../src/table/transfer/importText';
 
 function job(more: Partial<ImportJob>): ImportJob {
-  const counts = { rowsRead: 0, importedCount: 0, updatedCount: 0, unchangedCount: 0, rejectedCount: 0 };
+  const counts = { rowsRead: 0, importedCount: 0, updatedCount: 0, unchangedCount: 0, rejectedCount: 0, skippedCount: 0 };
   return { id: 'imp_1', status: 'running', createdAt: '', startedAt: null, endedAt: null, fileBytes: 200, bytesRead: 50, ...counts, ...more };
 }
 

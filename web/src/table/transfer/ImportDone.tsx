@@ -64,7 +64,9 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
 }
 
 /** The result in a sentence. Rows that already exist are not a failure. */
-function summary({ importedCount, updatedCount, rejectedCount }: ImportResult): string {
+function summary({ importedCount, updatedCount, unchangedCount, rejectedCount, skippedCount }: ImportResult): string {
+  if (skippedCount > 0 && importedCount + updatedCount + unchangedCount + rejectedCount === 0)
+    return 'No rows imported: none has a value in an imported column';
   if (importedCount + updatedCount + rejectedCount === 0) return 'No changes: the table already contains these rows';
   return `${pluralize(importedCount, 'row')} imported${updatedCount > 0 ? `, ${formatNumber(updatedCount)} updated` : ''}`;
 }
