@@ -126,9 +126,56 @@ impl ChunkedList {
         self.len = self.chunks.iter().map(Vec::len).sum();
     }
 
+    /// Removes numbers, and puts in others that are in order among themselves, in one pass over the chunks.
+    pub(crate) fn merge(
+        &mut self,
+        is_kept: impl Fn(u32) -> bool,
+        mut coming: &[u32],
+        is_before: impl Fn(u32, u32) -> bool,
+    ) {
+        let mut chunks = Vec::with_capacity(self.chunks.len());
+        for mut chunk in std::mem::take(&mut self.chunks) {
+            chunk.retain(|number| is_kept(*number));
+            let Some(last) = chunk.last().copied() else { continue };
+            let here = coming.partition_point(|number| is_before(*number, last));
+            let (before, behind) = coming.split_at(here);
+            coming = behind;
+            if before.is_empty() {
+                chunks.push(chunk);
+            } else {
+                push_in_pieces(&mut chunks, &merged(&chunk, before, &is_before));
+            }
+        }
+        push_in_pieces(&mut chunks, coming);
+        self.len = chunks.iter().map(Vec::len).sum();
+        self.chunks = chunks;
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         let numbers: usize = self.chunks.iter().map(Vec::capacity).sum();
         numbers * 4 + self.chunks.capacity() * size_of::<Vec<u32>>()
+    }
+}
+
+/// Two ordered lists as one. Few numbers come between many, so each is looked for.
+fn merged(mut there: &[u32], coming: &[u32], is_before: &impl Fn(u32, u32) -> bool) -> Vec<u32> {
+    let mut both = Vec::with_capacity(there.len() + coming.len());
+    for number in coming {
+        let (before, behind) = there.split_at(there.partition_point(|other| !is_before(*number, *other)));
+        both.extend_from_slice(before);
+        both.push(*number);
+        there = behind;
+    }
+    both.extend_from_slice(there);
+    both
+}
+
+/// Adds numbers as chunks of which none is too long.
+fn push_in_pieces(chunks: &mut Vec<Vec<u32>>, numbers: &[u32]) {
+    if numbers.len() < 2 * CHUNK {
+        chunks.extend((!numbers.is_empty()).then(|| numbers.to_vec()));
+    } else {
+        chunks.extend(numbers.chunks(CHUNK).map(<[u32]>::to_vec));
     }
 }
 
@@ -143,6 +190,7 @@ mod tests {
         Insert(u32),
         Remove(u32),
         Retain(u32),
+        Merge { gone: u32, coming: Vec<u32> },
     }
 
     fn step() -> impl Strategy<Value = ListEdit> {
@@ -150,6 +198,8 @@ mod tests {
             4 => (0..200_u32).prop_map(ListEdit::Insert),
             2 => (0..200_u32).prop_map(ListEdit::Remove),
             1 => (2..9_u32).prop_map(ListEdit::Retain),
+            1 => (2..9_u32, proptest::collection::vec(0..200_u32, 0..30))
+                .prop_map(|(gone, coming)| ListEdit::Merge { gone, coming }),
         ]
     }
 
@@ -180,6 +230,13 @@ mod tests {
                     ListEdit::Retain(part) => {
                         list.retain(|number| number % part != 0);
                         chunks.retain(|number| number % part != 0);
+                    }
+                    ListEdit::Merge { gone, mut coming } => {
+                        coming.sort_unstable();
+                        chunks.merge(|number| number % gone != 0, &coming, |a, b| a < b);
+                        list.retain(|number| number % gone != 0);
+                        list.extend(coming);
+                        list.sort_unstable();
                     }
                 }
                 prop_assert_eq!(chunks.len(), list.len());

@@ -14,8 +14,12 @@ use crate::ranks::{EMPTY, Ranks};
 use crate::snapshot::Snapshot;
 
 /// Up to this many changed rows, or this share of all rows, are put in their places one by one.
-const MOVED_MAX: usize = 64;
-const MOVED_SHARE: usize = 256;
+/// Few in tests, so that their short orders are merged, too.
+const MOVED_MAX: usize = if cfg!(test) { 4 } else { 64 };
+const MOVED_SHARE: usize = 1_024;
+
+/// Up to this share of all rows, changed rows are merged into the order in one pass; beyond it, the order is made anew.
+const MERGED_SHARE: usize = if cfg!(test) { 2 } else { 16 };
 
 /// Fewer rows than this share of all are sorted for themselves.
 const FEW_SHARE: usize = 8;
@@ -169,8 +173,21 @@ pub(crate) fn patch(
     let mut changed = changed.or_else(|| Some(snapshot.changed_since(epoch)?.to_vec()))?;
     changed.sort_unstable();
     changed.dedup();
-    if changed.len() > MOVED_MAX.max(snapshot.len() / MOVED_SHARE) {
+    let is_many = |share| changed.len() > MOVED_MAX.max(snapshot.len() / share);
+    if is_many(MERGED_SHARE) {
         *rows = keys.sort(&plan.matching(snapshot, now)).into();
+        return Some(());
+    }
+    let row_plan = plan.for_rows();
+    let holds = |row: &u32| row_plan.holds(snapshot, *row as usize, now);
+    if is_many(MOVED_SHARE) {
+        let is_gone: FixedBitSet = changed.iter().map(|row| *row as usize).collect();
+        let coming = keys.sort(&changed.iter().filter(|row| holds(row)).map(|row| *row as usize).collect());
+        rows.merge(
+            |row| !is_gone.contains(row as usize),
+            &coming,
+            |row, other| keys.compare(row, other).is_lt(),
+        );
         return Some(());
     }
     if let Some(past) = PreviousKeys::of(&keys, epoch) {
@@ -179,11 +196,8 @@ pub(crate) fn patch(
         let is_gone: FixedBitSet = changed.iter().map(|row| *row as usize).collect();
         rows.retain(|row| !is_gone.contains(row as usize));
     }
-    let plan = plan.for_rows();
-    for row in changed {
-        if plan.holds(snapshot, row as usize, now) {
-            rows.insert(keys.behind(rows, row), row);
-        }
+    for row in changed.into_iter().filter(holds) {
+        rows.insert(keys.behind(rows, row), row);
     }
     Some(())
 }
