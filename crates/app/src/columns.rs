@@ -12,6 +12,7 @@ use crate::fan_out_targets::FanOutTargets;
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
+use crate::missing_columns::{hooks_without, webhooks_without};
 use crate::pattern_checks::may_have_patterns;
 use crate::projects::Change;
 
@@ -86,6 +87,7 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ColumnDeleted> {
         let deletion = self.deletion(caller)?;
+        let webhooks = self.store.webhooks(caller.team()).await?.webhooks;
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
@@ -95,6 +97,9 @@ impl App {
                 for view in &mut change.views {
                     change.fixes.extend(corrections::forget_in_view(view, column, &doomed.header));
                 }
+                let hooks = &stored.project.hooks;
+                change.fixes.extend(hooks_without(hooks, doomed, deletion.is_some()));
+                change.fixes.extend(webhooks_without(&webhooks, doomed, deletion.is_some()));
                 if let Some(deletion) = deletion {
                     let (old, most) = ((table, stored.views.as_slice()), self.limits.columns_max);
                     let most = usize::try_from(most).unwrap_or(usize::MAX);
