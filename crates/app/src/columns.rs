@@ -5,6 +5,7 @@ use rowmill_model::{Column, ColumnId, Offence, Project, restoring};
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
@@ -13,7 +14,7 @@ use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
 use crate::missing_columns::{hooks_without, webhooks_without};
-use crate::pattern_checks::may_have_patterns;
+use crate::pattern_checks::effort;
 use crate::projects::Change;
 
 /// A column as it is now, in its project.
@@ -42,7 +43,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(body)).await?;
         let saved = self
-            .change_compiling(may_have_patterns(body), caller, project, once, |stored| {
+            .change(effort([body]), caller, project, once, |stored| {
                 let table = &stored.project.table;
                 self.check_room(table.columns.len() + 1)?;
                 self.check_size("", body)?;
@@ -66,7 +67,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_target_of(caller, project, column, body).await?;
         let saved = self
-            .change_compiling(may_have_patterns(body), caller, project, None, |stored| {
+            .change(effort([body]), caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let before = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 guards::check(guard, stored)?;
@@ -89,7 +90,7 @@ impl App {
         let deletion = self.deletion(caller)?;
         let webhooks = self.store.webhooks(caller.team()).await?.webhooks;
         let saved = self
-            .change(caller, project, None, |stored| {
+            .change(Effort::Quick, caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let doomed = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 guards::check(guard, stored)?;

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::ids::{random, uuid};
@@ -98,7 +99,7 @@ impl App {
         let id = HookId::from_uuid(uuid(now_ms)?);
         let new = HookChanges { name: Some(new.name.unwrap_or_default()), ..new };
         let hooks_max = self.limits.hooks_max;
-        let saved = self.change(caller, project, None, |stored| {
+        let saved = self.change(Effort::Quick, caller, project, None, |stored| {
             if u32::try_from(stored.project.hooks.len()).is_ok_and(|count| count >= hooks_max) {
                 let message = format!("a project can have at most {hooks_max} inbound hooks (hooksMax)");
                 return Err(Error::limit("", message));
@@ -161,7 +162,7 @@ impl App {
     pub async fn delete_hook(&self, caller: Caller, project: &str, id: &str) -> Result<()> {
         caller.for_whole_team()?;
         let id = HookId::parse(id);
-        self.change(caller, project, None, |stored| {
+        self.change(Effort::Quick, caller, project, None, |stored| {
             let mut change = Change::from(stored);
             change.project.hooks.retain(|hook| Some(hook.id) != id);
             if change.project.hooks.len() == stored.project.hooks.len() {
@@ -182,7 +183,7 @@ impl App {
     ) -> Result<SeenHook> {
         caller.for_whole_team()?;
         let id = HookId::parse(id);
-        let saved = self.change(caller, project, None, |stored| {
+        let saved = self.change(Effort::Quick, caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let hook = change.project.hooks.iter_mut().find(|hook| Some(hook.id) == id);
             alter(hook.ok_or(Error::NotFound(Noun::Hook))?, &stored.project.table)?;
