@@ -193,7 +193,7 @@ impl App {
             return Some(error);
         }
         let condition = Predicate::compile(&column.run_condition, &project.table);
-        (!condition.holds(row, self.clock.now())).then(condition_not_met)
+        (!condition.holds(row, self.clock.now())).then(|| condition_not_met(&condition))
     }
 
     /// Asks a provider whether the team's credential works.

@@ -36,7 +36,7 @@ impl<'a> RowView<'a> {
     /// Why a reference cell has no value, if its path is at fault.
     pub fn too_much_found(&self, column: &Column) -> Option<TooMuchFound> {
         let is_reference = column.kind == ColumnType::Reference;
-        is_reference.then(|| Source::compile(self.table, column).find(self).err()).flatten()
+        is_reference.then(|| Source::compile(self.table, column).too_much_found(self)).flatten()
     }
 
     /// A manual cell is idle; a reference is completed where it has a value, else idle.
@@ -136,6 +136,11 @@ impl Source {
             (Some(typed), Cow::Borrowed(raw)) => typed.of(raw),
             (Some(typed), Cow::Owned(raw)) => Cow::Owned(typed.of(&raw).into_owned()),
         })
+    }
+
+    /// Why there is no value, if a path is at fault.
+    pub fn too_much_found(&self, row: &RowView<'_>) -> Option<TooMuchFound> {
+        self.find(row).err()
     }
 
     /// What slot and paths lead to.
