@@ -13,12 +13,27 @@ pub fn off_async<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes > INLINE_BYTES_MAX && can_hand_over { tokio::task::block_in_place(work) } else { work() }
 }
 
-/// Does `work`. If it compiles patterns, which takes a while, tenants take turns at it, and the other requests of this thread
-/// go on elsewhere.
-pub(crate) async fn in_turn<T>(has_patterns: bool, work: impl FnOnce() -> T) -> T {
-    if !has_patterns {
-        return work();
+/// How long some work takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Quick,
+    /// It compiles patterns, which takes a while.
+    Patterns,
+}
+
+impl Effort {
+    pub(crate) fn with_patterns(has_patterns: bool) -> Self {
+        if has_patterns { Self::Patterns } else { Self::Quick }
     }
-    let _turn = rowmill_fairness::turn().await;
-    off_async(usize::MAX, work)
+}
+
+/// Does `work`. If it takes a while, tenants take turns at it, and the other requests of this thread go on elsewhere.
+pub(crate) async fn in_turn<T>(effort: Effort, work: impl FnOnce() -> T) -> T {
+    match effort {
+        Effort::Quick => work(),
+        Effort::Patterns => {
+            let _turn = rowmill_fairness::turn().await;
+            off_async(usize::MAX, work)
+        }
+    }
 }

@@ -5,6 +5,7 @@ use rowmill_model::{Column, ColumnId, Offence, Project, restoring};
 use serde_json::{Map, Value};
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
@@ -12,7 +13,8 @@ use crate::fan_out_targets::FanOutTargets;
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
-use crate::pattern_checks::may_have_patterns;
+use crate::missing_columns::{hooks_without, webhooks_without};
+use crate::pattern_checks::effort;
 use crate::projects::Change;
 
 /// A column as it is now, in its project.
@@ -41,7 +43,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(body)).await?;
         let saved = self
-            .change_compiling(may_have_patterns(body), caller, project, once, |stored| {
+            .change(effort([body]), caller, project, once, |stored| {
                 let table = &stored.project.table;
                 self.check_room(table.columns.len() + 1)?;
                 self.check_size("", body)?;
@@ -65,7 +67,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_target_of(caller, project, column, body).await?;
         let saved = self
-            .change_compiling(may_have_patterns(body), caller, project, None, |stored| {
+            .change(effort([body]), caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let before = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 guards::check(guard, stored)?;
@@ -86,8 +88,9 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ColumnDeleted> {
         let deletion = self.deletion(caller)?;
+        let webhooks = self.store.webhooks(caller.team()).await?.webhooks;
         let saved = self
-            .change(caller, project, None, |stored| {
+            .change(Effort::Quick, caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let doomed = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 guards::check(guard, stored)?;
@@ -95,6 +98,9 @@ impl App {
                 for view in &mut change.views {
                     change.fixes.extend(corrections::forget_in_view(view, column, &doomed.header));
                 }
+                let hooks = &stored.project.hooks;
+                change.fixes.extend(hooks_without(hooks, doomed, deletion.is_some()));
+                change.fixes.extend(webhooks_without(&webhooks, doomed, deletion.is_some()));
                 if let Some(deletion) = deletion {
                     let (old, most) = ((table, stored.views.as_slice()), self.limits.columns_max);
                     let most = usize::try_from(most).unwrap_or(usize::MAX);

@@ -24,7 +24,7 @@ use crate::comparison_judge::{Judge, JudgeModel};
 use crate::comparison_run::{ComparedCell, ComparedOutcome, Comparing, Job, run_all};
 use crate::correcting::Correcting;
 use crate::error::{Error, Noun, Result};
-use crate::pattern_checks::may_have_patterns;
+use crate::pattern_checks::effort;
 use crate::rows::ListRows;
 use crate::trials::{TrialColumn, in_column};
 
@@ -128,7 +128,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let mut columns = Vec::with_capacity(variants.len());
         for (place, variant) in variants.iter().enumerate() {
-            let made = in_turn(may_have_patterns(&column), || {
+            let made = in_turn(effort([&column]), || {
                 self.variant(&stored, &column, column_id.as_deref(), variant, place, &catalogue)
             });
             columns.push(made.await?);

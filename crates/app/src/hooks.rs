@@ -6,15 +6,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rowmill_model::hook::{HookHeader, OldAddress, is_secret_header};
 use rowmill_model::limits::HOOK_HEADERS_MAX;
-use rowmill_model::{ColumnType, Hook, HookId, Offence, ProjectId, Scopes, Table, UnknownKeys};
+use rowmill_model::{ColumnType, Hook, HookId, Offence, Project, ProjectId, Scopes, Table, UnknownKeys};
 use rowmill_store::StoredProject;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::ids::{random, uuid};
+use crate::missing_columns::hook_problems;
 use crate::outbound_webhooks::OVERLAP_HOURS_DEFAULT;
 use crate::projects::{Change, check_name};
 
@@ -42,11 +44,19 @@ impl HookChanges {
     }
 }
 
+/// A hook as it is shown.
+#[derive(Debug)]
+pub struct SeenHook {
+    pub project: ProjectId,
+    pub hook: Hook,
+    /// What is wrong with it by now, a sentence each.
+    pub problems: Vec<String>,
+}
+
 /// A hook with the secret of its address, which is shown once.
 #[derive(Debug)]
 pub struct NewHook {
-    pub project: ProjectId,
-    pub hook: Hook,
+    pub seen: SeenHook,
     pub secret: String,
 }
 
@@ -57,19 +67,28 @@ pub struct FoundHook {
     pub id: HookId,
 }
 
-impl App {
-    /// A project's hooks, oldest first.
-    pub async fn hooks(&self, caller: Caller, project: &str) -> Result<(ProjectId, Vec<Hook>)> {
-        caller.for_whole_team()?;
-        let stored = self.project(caller, project).await?;
-        Ok((stored.project.id, stored.project.hooks.clone()))
+impl SeenHook {
+    fn new(project: &Project, hook: &Hook) -> Self {
+        Self { project: project.id, hook: hook.clone(), problems: hook_problems(hook, project) }
     }
 
-    pub async fn hook(&self, caller: Caller, project: &str, id: &str) -> Result<(ProjectId, Hook)> {
-        let (project, hooks) = self.hooks(caller, project).await?;
-        let id = HookId::parse(id);
-        let hook = hooks.into_iter().find(|hook| Some(hook.id) == id);
-        Ok((project, hook.ok_or(Error::NotFound(Noun::Hook))?))
+    fn of(project: &Project, id: Option<HookId>) -> Result<Self> {
+        let hook = project.hooks.iter().find(|hook| Some(hook.id) == id);
+        Ok(Self::new(project, hook.ok_or(Error::NotFound(Noun::Hook))?))
+    }
+}
+
+impl App {
+    /// A project's hooks, oldest first.
+    pub async fn hooks(&self, caller: Caller, project: &str) -> Result<Vec<SeenHook>> {
+        caller.for_whole_team()?;
+        let stored = self.project(caller, project).await?;
+        Ok(stored.project.hooks.iter().map(|hook| SeenHook::new(&stored.project, hook)).collect())
+    }
+
+    pub async fn hook(&self, caller: Caller, project: &str, id: &str) -> Result<SeenHook> {
+        caller.for_whole_team()?;
+        SeenHook::of(&self.project(caller, project).await?.project, HookId::parse(id))
     }
 
     pub async fn create_hook(&self, caller: Caller, project: &str, new: HookChanges) -> Result<NewHook> {
@@ -80,7 +99,7 @@ impl App {
         let id = HookId::from_uuid(uuid(now_ms)?);
         let new = HookChanges { name: Some(new.name.unwrap_or_default()), ..new };
         let hooks_max = self.limits.hooks_max;
-        let saved = self.change(caller, project, None, |stored| {
+        let saved = self.change(Effort::Quick, caller, project, None, |stored| {
             if u32::try_from(stored.project.hooks.len()).is_ok_and(|count| count >= hooks_max) {
                 let message = format!("a project can have at most {hooks_max} inbound hooks (hooksMax)");
                 return Err(Error::limit("", message));
@@ -103,9 +122,7 @@ impl App {
             change.project.hooks.push(hook);
             Ok(change)
         });
-        let project = saved.await?.project;
-        let hook = project.hooks.iter().find(|hook| hook.id == id).cloned();
-        Ok(NewHook { project: project.id, hook: hook.ok_or(Error::NotFound(Noun::Hook))?, secret })
+        Ok(NewHook { seen: SeenHook::of(&saved.await?.project, Some(id))?, secret })
     }
 
     pub async fn change_hook(
@@ -114,7 +131,7 @@ impl App {
         project: &str,
         id: &str,
         changes: HookChanges,
-    ) -> Result<(ProjectId, Hook)> {
+    ) -> Result<SeenHook> {
         changes.check_scopes(caller)?;
         self.alter_hook(caller, project, id, |hook, table| apply(hook, &changes, table)).await
     }
@@ -130,7 +147,7 @@ impl App {
         let secret = new_secret()?;
         let hours = overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT);
         let until_ms = self.clock.now_ms() + i64::from(hours) * 60 * 60 * 1_000;
-        let (project, hook) = self
+        let seen = self
             .alter_hook(caller, project, id, |hook, _| {
                 let old = std::mem::replace(&mut hook.secret_hash, hash(&secret));
                 hook.secret_end = shown(&secret);
@@ -138,14 +155,14 @@ impl App {
                 Ok(())
             })
             .await?;
-        Ok(NewHook { project, hook, secret })
+        Ok(NewHook { seen, secret })
     }
 
     /// What it received stays for as long as all else does.
     pub async fn delete_hook(&self, caller: Caller, project: &str, id: &str) -> Result<()> {
         caller.for_whole_team()?;
         let id = HookId::parse(id);
-        self.change(caller, project, None, |stored| {
+        self.change(Effort::Quick, caller, project, None, |stored| {
             let mut change = Change::from(stored);
             change.project.hooks.retain(|hook| Some(hook.id) != id);
             if change.project.hooks.len() == stored.project.hooks.len() {
@@ -163,18 +180,16 @@ impl App {
         project: &str,
         id: &str,
         alter: impl Fn(&mut Hook, &Table) -> Result<()>,
-    ) -> Result<(ProjectId, Hook)> {
+    ) -> Result<SeenHook> {
         caller.for_whole_team()?;
         let id = HookId::parse(id);
-        let saved = self.change(caller, project, None, |stored| {
+        let saved = self.change(Effort::Quick, caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let hook = change.project.hooks.iter_mut().find(|hook| Some(hook.id) == id);
             alter(hook.ok_or(Error::NotFound(Noun::Hook))?, &stored.project.table)?;
             Ok(change)
         });
-        let project = saved.await?.project;
-        let hook = project.hooks.iter().find(|hook| Some(hook.id) == id).cloned();
-        Ok((project.id, hook.ok_or(Error::NotFound(Noun::Hook))?))
+        SeenHook::of(&saved.await?.project, id)
     }
 
     /// The hook that an address names. A project that does not exist and a secret that is wrong are the same, and take the

@@ -14,6 +14,7 @@ use rowmill_store::lookup::index_of;
 use rowmill_store::{ImportStep, KeptInput, NewRow, NewRows, StoreError, StoredProject};
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::ids::{column_id, uuids};
@@ -268,7 +269,7 @@ impl App {
         let id = |field: &ImportField| import.column_id_of(&field.name).map_or_else(column_id, Ok);
         let ids = fields.iter().map(id).collect::<Result<Vec<ColumnId>>>()?;
         let saved = self
-            .change(import.caller, &import.project, None, |stored| {
+            .change(Effort::Quick, import.caller, &import.project, None, |stored| {
                 let mut change = Change::from(stored);
                 let table = &mut change.project.table;
                 self.check_room(table.columns.len() + fields.len())?;

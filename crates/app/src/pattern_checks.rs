@@ -9,11 +9,14 @@ use rowmill_model::Offence;
 use rowmill_model::filter::Filters;
 use serde_json::{Map, Value};
 
+use crate::blocking::Effort;
 use crate::error::{Error, Result};
 
-/// Whether a column's body has a run condition with patterns, which take a while to compile.
-pub(crate) fn may_have_patterns(body: &Map<String, Value>) -> bool {
-    body.get("runCondition").is_some_and(Filters::may_have_patterns)
+/// What it takes to make columns of bodies: a run condition may have patterns.
+pub(crate) fn effort<'b>(bodies: impl IntoIterator<Item = &'b Map<String, Value>>) -> Effort {
+    let has_patterns =
+        |body: &Map<String, Value>| body.get("runCondition").is_some_and(Filters::may_have_patterns);
+    Effort::with_patterns(bodies.into_iter().any(has_patterns))
 }
 
 /// Filters that are remembered to be right.

@@ -10,14 +10,14 @@ use rowmill_store::{
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::blocking::in_turn;
+use crate::blocking::{Effort, in_turn};
 use crate::caller::Caller;
 use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{column_id, uuid};
-use crate::pattern_checks::may_have_patterns;
+use crate::pattern_checks::effort;
 
 /// What a new project is made of.
 #[derive(Debug, Clone, Default)]
@@ -157,8 +157,7 @@ impl App {
             }
             Ok(Ok(corrected))
         };
-        let has_patterns = columns.iter().any(may_have_patterns);
-        let made = in_turn(has_patterns, || build_table(&columns, create, &mut offences));
+        let made = in_turn(effort(&columns), || build_table(&columns, create, &mut offences));
         let (mut table, fixes) = made.await?;
         if !offences.is_empty() {
             return Err(Error::invalid(offences));
@@ -207,7 +206,7 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ProjectPatched> {
         let Altered { saved, row_count } = self
-            .alter(false, caller, id, None, |stored| {
+            .alter(Effort::Quick, caller, id, None, |stored| {
                 let mut change = Change::from(stored);
                 let mut changes = changes.clone();
                 if let Some(metadata) = &mut changes.metadata {
@@ -262,24 +261,13 @@ impl App {
     /// Changes a project that the API may touch.
     pub(crate) async fn change(
         &self,
+        effort: Effort,
         caller: Caller,
         id: &str,
         once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
-        self.change_compiling(false, caller, id, once, decide).await
-    }
-
-    /// The same for a decision that compiles patterns.
-    pub(crate) async fn change_compiling(
-        &self,
-        has_patterns: bool,
-        caller: Caller,
-        id: &str,
-        once: Option<IdempotencyKey>,
-        decide: impl Fn(&StoredProject) -> Result<Change>,
-    ) -> Result<SavedProject> {
-        let altered = self.alter(has_patterns, caller, id, once, |stored| {
+        let altered = self.alter(effort, caller, id, once, |stored| {
             if stored.project.settings.api.enabled { decide(stored) } else { Err(Error::ApiDisabled) }
         });
         Ok(altered.await?.saved)
@@ -288,7 +276,7 @@ impl App {
     /// Reads, decides and saves, and does so again when somebody else was quicker.
     async fn alter(
         &self,
-        has_patterns: bool,
+        effort: Effort,
         caller: Caller,
         id: &str,
         once: Option<IdempotencyKey>,
@@ -306,8 +294,8 @@ impl App {
             if stored.project.copying.is_some() {
                 return Err(Error::Copying);
             }
-            let Change { mut project, views, subject, fixes, row_count } =
-                in_turn(has_patterns, || decide(&stored)).await?;
+            let change = in_turn(effort, || decide(&stored)).await?;
+            let Change { mut project, views, subject, fixes, row_count } = change;
             if once.is_none() && project == *stored.project && views == *stored.views {
                 let saved = SavedProject { project, views, subject, fixes };
                 return Ok(Altered { saved, row_count: stored.row_count });

@@ -13,6 +13,7 @@ use crate::blocking::off_async;
 use crate::error::{Error, Noun, Result};
 use crate::hook_body::{self, HookBody, HookRows};
 use crate::hooks::FoundHook;
+use crate::missing_columns::check_match_on;
 use crate::projects::ATTEMPTS_MAX;
 use crate::received::{Taken, kept_head};
 use crate::rows::layout::Leftover;
@@ -108,6 +109,7 @@ impl App {
         if entries.is_empty() {
             return Ok(Some(Taken::ignored("The body is an empty array.")));
         }
+        check_match_on(hook, &stored.project)?;
         let insert = InsertRows {
             entries,
             batch,
@@ -117,7 +119,7 @@ impl App {
             once: None,
         };
         let leftover = Leftover::OfHook(hook.unknown_keys);
-        let of_headers = header_cells(stored, hook, head);
+        let HeaderCells { cells: of_headers, lost } = header_cells(stored, hook, head);
         let extra: Vec<(Cow<'_, str>, &str)> =
             of_headers.iter().map(|(column, value)| (Cow::Borrowed(*column), value.as_str())).collect();
         let mut rows = off_async(insert.bytes(), || self.lay_out(stored, &insert, leftover, &extra))?;
@@ -131,7 +133,8 @@ impl App {
         let [rows_created, rows_updated, rows_unchanged] = inserted.counts();
         let is_unchanged = rows_created + rows_updated == 0;
         let reason = is_unchanged.then(|| "The rows are there already, with the same values.".to_owned());
-        let ignored_keys = inserted.ignored_keys;
+        let mut ignored_keys = inserted.ignored_keys;
+        ignored_keys.extend(lost.into_iter().map(str::to_owned));
         Ok(Some(Taken { rows_created, rows_updated, rows_unchanged, ignored_keys, reason }))
     }
 }
@@ -140,10 +143,17 @@ fn hook_of(stored: &StoredProject, id: HookId) -> Result<&Hook> {
     stored.project.hooks.iter().find(|hook| hook.id == id).ok_or(Error::NotFound(Noun::Hook))
 }
 
-/// The columns that headers are written into, as far as they are there, with the JSON of the values. A header that is
-/// sent several times is joined.
-fn header_cells<'a>(stored: &StoredProject, hook: &'a Hook, head: &ReceivedHead) -> Vec<(&'a str, String)> {
-    let mut cells = Vec::with_capacity(hook.headers.len());
+/// What headers of a delivery become.
+struct HeaderCells<'a> {
+    /// Column ids, and the JSON of the values.
+    cells: Vec<(&'a str, String)>,
+    /// Headers that were sent, but whose columns are not there.
+    lost: Vec<&'a str>,
+}
+
+/// A header that is sent several times is joined.
+fn header_cells<'a>(stored: &StoredProject, hook: &'a Hook, head: &ReceivedHead) -> HeaderCells<'a> {
+    let (mut cells, mut lost) = (Vec::with_capacity(hook.headers.len()), Vec::new());
     for header in &hook.headers {
         let values: Vec<&str> = head
             .headers
@@ -151,11 +161,15 @@ fn header_cells<'a>(stored: &StoredProject, hook: &'a Hook, head: &ReceivedHead)
             .filter(|(name, _)| *name == header.name)
             .map(|(_, value)| value.as_str())
             .collect();
-        let is_there = stored.project.table.by_id(header.column.as_str()).is_some();
-        if !values.is_empty() && is_there {
+        if values.is_empty() {
+            continue;
+        }
+        if stored.project.table.by_id(header.column.as_str()).is_some() {
             let value = serde_json::Value::from(values.join(", ")).to_string();
             cells.push((header.column.as_str(), value));
+        } else {
+            lost.push(header.name.as_str());
         }
     }
-    cells
+    HeaderCells { cells, lost }
 }

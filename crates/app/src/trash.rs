@@ -15,6 +15,7 @@ use rowmill_store::{
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::idempotency::IdempotencyKey;
@@ -163,7 +164,7 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let counts = (AtomicU64::new(0), AtomicU64::new(0));
         let saved = self
-            .change(caller, project, None, |stored| {
+            .change(Effort::Quick, caller, project, None, |stored| {
                 let mut change = Change::from(stored);
                 change.project.trash.forget_until(self.deleted_until_ms());
                 let (mut columns, mut views) = (0, 0);
@@ -220,7 +221,7 @@ impl App {
         let mut trash = stored.project.trash.clone();
         trash.forget_until(until_ms);
         let count = (trash.columns.len() + trash.views.len()) as u64;
-        self.change(caller, project, None, |stored| {
+        self.change(Effort::Quick, caller, project, None, |stored| {
             let mut change = Change::from(stored);
             change.project.trash = Trash::default();
             Ok(change)

@@ -20,7 +20,7 @@ use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::fan_out_targets::FanOutTargets;
 use crate::ids::column_id;
-use crate::pattern_checks::may_have_patterns;
+use crate::pattern_checks::effort;
 use crate::tester::{Trial, TrialCell, TrialOutcome};
 
 /// What is to be tried.
@@ -91,7 +91,7 @@ impl App {
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let targets = self.fan_out_targets(caller, Some(project), std::slice::from_ref(&column)).await?;
-        let made = in_turn(may_have_patterns(&column), || {
+        let made = in_turn(effort([&column]), || {
             self.trial_column(&stored.project, column, edited.as_deref(), &catalogue, correcting)
         });
         let TrialColumn { project, column, fixes } = made
@@ -193,7 +193,7 @@ impl App {
             return Some(error);
         }
         let condition = Predicate::compile(&column.run_condition, &project.table);
-        (!condition.holds(row, self.clock.now())).then(condition_not_met)
+        (!condition.holds(row, self.clock.now())).then(|| condition_not_met(&condition))
     }
 
     /// Asks a provider whether the team's credential works.

@@ -11,6 +11,7 @@ use rowmill_store::StoredProject;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
@@ -49,7 +50,7 @@ impl App {
         let created_at_ms = self.clock.now_ms();
         let id = ViewId::from_uuid(uuid(created_at_ms)?);
         let saved = self
-            .change_compiling(changes.may_have_patterns(), caller, project, once, |stored| {
+            .change(changes.effort(), caller, project, once, |stored| {
                 let mut change = Change::from(stored);
                 if change.views.len() >= usize::try_from(self.limits.views_max).unwrap_or(usize::MAX) {
                     let most = self.limits.views_max;
@@ -87,7 +88,7 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ViewSaved> {
         let saved = self
-            .change_compiling(changes.may_have_patterns(), caller, project, None, |stored| {
+            .change(changes.effort(), caller, project, None, |stored| {
                 let mut change = Change::from(stored);
                 let place = place(&change.views, view)?;
                 guards::check(guard, stored)?;
@@ -119,7 +120,7 @@ impl App {
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<()> {
         let deletion = self.deletion(caller)?;
-        self.change(caller, project, None, |stored| {
+        self.change(Effort::Quick, caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let place = place(&change.views, view)?;
             guards::check(guard, stored)?;
@@ -136,8 +137,8 @@ impl App {
 }
 
 impl ViewChanges {
-    fn may_have_patterns(&self) -> bool {
-        self.filters.as_ref().is_some_and(Filters::may_have_patterns)
+    fn effort(&self) -> Effort {
+        Effort::with_patterns(self.filters.as_ref().is_some_and(Filters::may_have_patterns))
     }
 }
 

@@ -53,7 +53,8 @@ pub(crate) async fn run(args: ExportArgs, clock: Arc<dyn Clock>) -> Result<Endin
     let format = format_of(&args)?;
     let server = args.connection.connect(clock)?;
     let table = tables::find(&server, &args.table).await?;
-    let mut query = args.selection.resolve(&server, &table).await?.query()?;
+    let selection = args.selection.resolve(&server, &table).await?;
+    let mut query = selection.query()?;
     query.push(("format", if format == Format::Csv { "csv" } else { "jsonl" }.to_owned()));
     if !args.columns.is_empty() {
         let ids = column_ids(&args.columns, &table.columns(&server).await?)?;
@@ -61,7 +62,8 @@ pub(crate) async fn run(args: ExportArgs, clock: Arc<dyn Clock>) -> Result<Endin
     }
     let flags = [(args.bom, "bom", "true"), (args.keep_formulas, "formulas", "keep")];
     query.extend(flags.iter().filter(|flag| flag.0).map(|(_, name, value)| (*name, (*value).to_owned())));
-    let response = server.open(&table.path("/export"), &query).await?;
+    let opened = server.open(&table.path("/export"), &query).await;
+    let response = opened.map_err(|failure| selection.in_own_words(failure))?;
     match &args.output {
         Some(path) if path.as_os_str() != "-" => to_file(&server, response, path).await?,
         _ => copy(&server, response, &mut std::io::stdout().lock(), None).await?,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use serde::Deserialize;
 use serde_json::json;
 
 /// A command that came to its end.
@@ -44,11 +45,20 @@ pub(crate) struct Failure {
     message: String,
     /// The server's word for it.
     pub(crate) code: Option<String>,
+    /// What the server says of parts of the request. The message has it, too.
+    pub(crate) details: Vec<Detail>,
+}
+
+/// What is wrong with a part of a request.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Detail {
+    pub(crate) path: String,
+    pub(crate) message: String,
 }
 
 impl Failure {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), code: None }
+        Self { kind, message: message.into(), code: None, details: Vec::new() }
     }
 
     pub(crate) fn failed(message: impl Into<String>) -> Self {
@@ -57,6 +67,10 @@ impl Failure {
 
     pub(crate) fn with_code(self, code: Option<String>) -> Self {
         Self { code, ..self }
+    }
+
+    pub(crate) fn with_details(self, details: Vec<Detail>) -> Self {
+        Self { details, ..self }
     }
 
     /// What to print, if anything.

@@ -6,6 +6,7 @@
 mod notice;
 mod causes;
 mod columns;
+mod condition;
 mod connection;
 mod event_stream;
 mod exporting;

@@ -57,7 +57,8 @@ pub(crate) async fn run(args: ListArgs, clock: Arc<dyn Clock>) -> Result<Ending,
     let shown = columns.iter().filter(|column| ids.is_empty() || ids.contains(&column.id));
     let mut headers = vec!["ID"];
     headers.extend(shown.map(|column| column.header.as_str()));
-    let mut query = args.selection.resolve(&server, &table).await?.query()?;
+    let selection = args.selection.resolve(&server, &table).await?;
+    let mut query = selection.query()?;
     query.extend([("keyBy", "header".to_owned()), ("includeTotal", "false".to_owned())]);
     if args.state {
         query.push(("withState", "true".to_owned()));
@@ -74,7 +75,12 @@ pub(crate) async fn run(args: ListArgs, clock: Arc<dyn Clock>) -> Result<Ending,
         cursor: None,
         is_over: rows_max == 0,
     };
-    if args.connection.json { print_json(pages).await } else { print_text(pages, &headers, args.state).await }
+    let printed = if args.connection.json {
+        print_json(pages).await
+    } else {
+        print_text(pages, &headers, args.state).await
+    };
+    printed.map_err(|failure| selection.in_own_words(failure))
 }
 
 async fn print_json(mut pages: Pages<'_>) -> Result<Ending, Failure> {

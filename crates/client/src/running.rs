@@ -128,7 +128,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
     let table = tables::find(&server, &named).await?;
     let columns =
         if columns.is_empty() { columns } else { column_ids(&columns, &table.columns(&server).await?)? };
-    let body = Trigger {
+    let trigger = Trigger {
         column_ids: columns,
         row_ids: rows,
         selection: selection.resolve(&server, &table).await?,
@@ -139,8 +139,9 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         estimate: true,
         spend_limit: spend_limit.map(|usd| SpendLimit { usd }),
     };
-    let body = serde_json::to_string(&body).map_err(|error| Failure::failed(error.to_string()))?;
-    let answer = server.post_json(&table.path("/trigger"), body).await?;
+    let body = serde_json::to_string(&trigger).map_err(|error| Failure::failed(error.to_string()))?;
+    let answer = server.post_json(&table.path("/trigger"), body).await;
+    let answer = answer.map_err(|failure| trigger.selection.in_own_words(failure))?;
     let Triggered { count, run_id, estimate } = answer.parse()?;
     // What runs already is watched, too.
     let run_id = if watch && run_id.is_none() { current_run(&server, &table).await? } else { run_id };

@@ -5,7 +5,8 @@ use rowmill_model::nearest::nearest;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::failure::{Failure, Kind};
+use crate::condition::Condition;
+use crate::failure::{Detail, Failure, Kind};
 use crate::server::{Pair, Server};
 use crate::tables::Table;
 use crate::wire::Column;
@@ -43,6 +44,9 @@ pub(crate) struct Selection {
     sorting: Vec<SortKey>,
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<String>,
+    /// The last of the filters, as they were written.
+    #[serde(skip)]
+    conditions: Vec<Condition>,
 }
 
 impl SelectionArgs {
@@ -55,23 +59,22 @@ impl SelectionArgs {
         let mut filters = filters.map(|GivenFilters(filters)| filters).unwrap_or_default();
         let is_any_named = !conditions.is_empty() || !sorting.is_empty();
         let columns = if is_any_named { table.columns(server).await? } else { Vec::new() };
-        for mut condition in conditions {
-            condition.column = column_id(&condition.column, &columns)?;
-            let filter = serde_json::value::to_raw_value(&condition);
+        for condition in &conditions {
+            let filter = condition.filter(column_id(condition.column(), &columns)?);
             filters.push(filter.map_err(|error| Failure::failed(error.to_string()))?);
         }
         let mut sorted = Vec::with_capacity(sorting.len());
         for SortKey { column, direction } in sorting {
             sorted.push(SortKey { column: column_id(&column, &columns)?, direction });
         }
-        Ok(Selection { view_id, filters, sorting: sorted, search })
+        Ok(Selection { view_id, filters, sorting: sorted, search, conditions })
     }
 }
 
 impl Selection {
     pub(crate) fn query(&self) -> Result<Vec<Pair>, Failure> {
         let told = |error: serde_json::Error| Failure::failed(error.to_string());
-        let Self { view_id, filters, sorting, search } = self;
+        let Self { view_id, filters, sorting, search, conditions: _ } = self;
         let mut query = Vec::new();
         query.extend(view_id.clone().map(|id| ("viewId", id)));
         if !filters.is_empty() {
@@ -82,6 +85,24 @@ impl Selection {
         }
         query.extend(search.clone().map(|text| ("search", text)));
         Ok(query)
+    }
+
+    /// What the server says of conditions, in the words that they were written in.
+    pub(crate) fn in_own_words(&self, failure: Failure) -> Failure {
+        let first = self.filters.len().saturating_sub(self.conditions.len());
+        let condition = |detail: &Detail| {
+            let index = detail.path.strip_prefix("filters[")?.split(']').next()?.parse::<usize>().ok()?;
+            self.conditions.get(index.checked_sub(first)?)
+        };
+        if !failure.details.iter().any(|detail| condition(detail).is_some()) {
+            return failure;
+        }
+        let told = failure.details.iter().map(|detail| match condition(detail) {
+            Some(condition) => condition.refused(&detail.message),
+            None => format!("{}: {}", detail.path, detail.message),
+        });
+        let words = told.collect::<Vec<_>>().join("\n  ");
+        Failure::new(Kind::Usage, words).with_code(failure.code)
     }
 }
 
@@ -136,67 +157,6 @@ async fn find_view(server: &Server, table: &Table, named: &str) -> Result<String
     }
 }
 
-/// A filter in short: `City=Paris`.
-#[derive(Debug, Clone, Serialize)]
-struct Condition {
-    #[serde(rename = "columnId")]
-    column: String,
-    operator: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Box<RawValue>>,
-}
-
-/// Signs with their operators. Of two that begin alike the longer comes first.
-const SIGNS: &[(&str, &str)] = &[
-    ("!=", "notEquals"),
-    ("!~", "notContains"),
-    (">=", "greaterThanOrEqual"),
-    ("<=", "lessThanOrEqual"),
-    ("=", "equals"),
-    ("~", "contains"),
-    (">", "greaterThan"),
-    ("<", "lessThan"),
-];
-
-impl Condition {
-    fn parse(text: &str) -> Result<Self, String> {
-        let sign_at = |(at, _): (usize, char)| {
-            let rest = text.get(at..)?;
-            SIGNS
-                .iter()
-                .find(|(sign, _)| rest.starts_with(sign))
-                .map(|(sign, operator)| (at, *sign, *operator))
-        };
-        let (at, sign, operator) = text
-            .char_indices()
-            .find_map(sign_at)
-            .ok_or("write a column, one of = != > >= < <= ~ !~ and a value, such as 'City=Paris'")?;
-        let column = text.get(..at).unwrap_or_default().trim().to_owned();
-        let value = text.get(at + sign.len()..).unwrap_or_default().trim();
-        if column.is_empty() {
-            return Err(format!("there is no column before {sign}"));
-        }
-        let operator = match (sign, value) {
-            ("=", "") => "isEmpty",
-            ("!=", "") => "isNotEmpty",
-            (_, "") => return Err(format!("there is no value after {sign}")),
-            _ => operator,
-        };
-        let value = (!value.is_empty()).then(|| value_of(sign, value)).transpose()?;
-        Ok(Self { column, operator, value })
-    }
-}
-
-/// Text, but a number where numbers are compared: with all its digits.
-fn value_of(sign: &str, text: &str) -> Result<Box<RawValue>, String> {
-    let is_compared = sign.starts_with(['<', '>']);
-    let is_number = serde_json::from_str::<serde_json::Number>(text).is_ok();
-    if is_compared && is_number {
-        return RawValue::from_string(text.to_owned()).map_err(|error| error.to_string());
-    }
-    serde_json::value::to_raw_value(text).map_err(|error| error.to_string())
-}
-
 #[derive(Debug, Clone)]
 struct GivenFilters(Vec<Box<RawValue>>);
 
@@ -228,32 +188,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_in_short() {
-        let check = |text: &str, json: &str| {
-            let condition = Condition::parse(text).unwrap();
-            assert_eq!(serde_json::to_string(&condition).unwrap(), json, "{text}");
-        };
-        check("City=Paris", r#"{"columnId":"City","operator":"equals","value":"Paris"}"#);
-        check("Full name != a=b", r#"{"columnId":"Full name","operator":"notEquals","value":"a=b"}"#);
-        check("Größe>=1.50", r#"{"columnId":"Größe","operator":"greaterThanOrEqual","value":1.50}"#);
-        check("At<2024-01-31", r#"{"columnId":"At","operator":"lessThan","value":"2024-01-31"}"#);
-        check("Zip=007", r#"{"columnId":"Zip","operator":"equals","value":"007"}"#);
-        check("City~ar", r#"{"columnId":"City","operator":"contains","value":"ar"}"#);
-        check("City!~ar", r#"{"columnId":"City","operator":"notContains","value":"ar"}"#);
-        check("City=", r#"{"columnId":"City","operator":"isEmpty"}"#);
-        check("City!=", r#"{"columnId":"City","operator":"isNotEmpty"}"#);
-        for bad in ["City", "=Paris", "City>", ""] {
-            assert!(Condition::parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn a_selection_as_the_api_takes_it() {
         let selection = Selection {
             view_id: Some("view_1".into()),
             filters: filters(r#"[{"columnId":"N","operator":"equals","value":1.50}]"#).unwrap().0,
             sorting: vec![SortKey::parse("City:desc").unwrap(), SortKey::parse("a:b").unwrap()],
             search: None,
+            conditions: Vec::new(),
         };
         let filters = r#"[{"columnId":"N","operator":"equals","value":1.50}]"#;
         let sorting = r#"[{"columnId":"City","direction":"desc"},{"columnId":"a:b","direction":"asc"}]"#;

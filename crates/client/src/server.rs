@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::failure::{Failure, Kind, UnreadableFile};
+use crate::failure::{Detail, Failure, Kind, UnreadableFile};
 
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 /// A server that sends nothing for this long is gone; event streams have a sign of life every 15 s.
@@ -217,9 +217,8 @@ impl Server {
             !details.is_empty() && details.iter().all(|detail| names_no_column(&detail.message));
         let mut words = error.clone();
         // One problem is often the sentence itself.
-        for detail in details
-            .into_iter()
-            .filter(|detail| !(error.contains(&detail.path) && error.contains(&detail.message)))
+        for detail in
+            details.iter().filter(|detail| !(error.contains(&detail.path) && error.contains(&detail.message)))
         {
             let _ = write!(words, "\n  {}: {}", detail.path, detail.message);
         }
@@ -233,7 +232,7 @@ impl Server {
         if matches!(code.as_deref(), Some("invalid_api_key" | "unauthenticated")) {
             let _ = write!(words, ". `rowmill login {}` saves another key", self.url);
         }
-        Failure::new(kind, words).with_code(code)
+        Failure::new(kind, words).with_code(code).with_details(details)
     }
 
     /// What is wrong with the connection, or with a body that was to be sent.
@@ -260,12 +259,6 @@ struct Refusal {
     code: Option<String>,
     #[serde(default)]
     details: Vec<Detail>,
-}
-
-#[derive(Deserialize)]
-struct Detail {
-    path: String,
-    message: String,
 }
 
 /// Whether the server says of a name that it is no column.

@@ -191,7 +191,7 @@ impl Change<'_> {
         if self.offences.is_empty() {
             let losses = table
                 .by_id(stored.id.as_str())
-                .map_or_else(Vec::new, |column| losses::find(&stored, column, &fixes.unresolved));
+                .map_or_else(Vec::new, |column| losses::find(&stored, column, &fixes));
             let refusals = std::mem::take(&mut fixes.refusals);
             let column = stored.id;
             Ok(Corrected { table, column, fixes: fixes.into_sentences(), losses, refusals })

@@ -6,7 +6,7 @@ use crate::cell::{CellState, CellStates};
 use crate::cell_status::CellStatus;
 use crate::column::{Column, ColumnType};
 use crate::format::TypedOrder;
-use crate::path::Path;
+use crate::path::{Path, TooMuchFound};
 use crate::record::{Cells, Slot};
 use crate::table::Table;
 
@@ -31,6 +31,12 @@ impl<'a> RowView<'a> {
         } else {
             self.cells.get(column.slot).map(Cow::Borrowed)
         }
+    }
+
+    /// Why a reference cell has no value, if its path is at fault.
+    pub fn too_much_found(&self, column: &Column) -> Option<TooMuchFound> {
+        let is_reference = column.kind == ColumnType::Reference;
+        is_reference.then(|| Source::compile(self.table, column).too_much_found(self)).flatten()
     }
 
     /// A manual cell is idle; a reference is completed where it has a value, else idle.
@@ -124,16 +130,30 @@ impl Source {
 
     /// The raw JSON of the cell; `None` is null.
     pub fn value<'a>(&self, row: &RowView<'a>) -> Option<Cow<'a, str>> {
-        let raw = Cow::Borrowed(row.cells.get(self.slot?)?);
-        let found = self.paths.iter().rev().try_fold(raw, |raw, path| match raw {
-            Cow::Borrowed(raw) => path.resolve(raw),
-            Cow::Owned(raw) => path.resolve(&raw).map(|found| Cow::Owned(found.into_owned())),
-        })?;
+        let found = self.find(row).ok().flatten()?;
         Some(match (&self.typed, found) {
             (None, found) => found,
             (Some(typed), Cow::Borrowed(raw)) => typed.of(raw),
             (Some(typed), Cow::Owned(raw)) => Cow::Owned(typed.of(&raw).into_owned()),
         })
+    }
+
+    /// Why there is no value, if a path is at fault.
+    pub fn too_much_found(&self, row: &RowView<'_>) -> Option<TooMuchFound> {
+        self.find(row).err()
+    }
+
+    /// What slot and paths lead to.
+    fn find<'a>(&self, row: &RowView<'a>) -> Result<Option<Cow<'a, str>>, TooMuchFound> {
+        let mut found = self.slot.and_then(|slot| row.cells.get(slot)).map(Cow::Borrowed);
+        for path in self.paths.iter().rev() {
+            found = match found {
+                None => return Ok(None),
+                Some(Cow::Borrowed(raw)) => path.find(raw)?,
+                Some(Cow::Owned(raw)) => path.find(&raw)?.map(|found| Cow::Owned(found.into_owned())),
+            };
+        }
+        Ok(found)
     }
 
     pub fn status(&self, row: &RowView<'_>) -> CellStatus {

@@ -171,7 +171,11 @@ fn value(response: &Response, path: Option<&Path>) -> Result<Option<Box<RawValue
     match (json, path.filter(|path| !path.is_whole())) {
         (Some(json), None) => Ok((json.get() != "null").then_some(json)),
         (Some(json), Some(path)) => {
-            let found = path.resolve(json.get()).map(|found| RawValue::from_string(found.into_owned()));
+            let found = path.find(json.get()).map_err(|error| {
+                let words = format!("`responsePath` {error}.");
+                Failure::new(FailureKind::TooLarge, words)
+            })?;
+            let found = found.map(|found| RawValue::from_string(found.into_owned()));
             found.transpose().map_err(|_| invalid("not valid JSON, although its Content-Type says so"))
         }
         (None, Some(_)) => Err(invalid("not JSON, so `responsePath` cannot be applied")),

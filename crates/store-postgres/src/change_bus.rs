@@ -231,19 +231,8 @@ impl ChangeBus {
             let (project, seq) = (ProjectId::from_uuid(row.get(0)), unsigned(row.get(1)));
             let last = self.seen.lock().get(&project).copied();
             if last.is_none_or(|last| last < seq) {
-                let (rows, touched) = (ChangedRows::Many, Spans::all());
-                let (moved_from, restated, revoked, ready, told) = (Some(0), true, Vec::new(), true, true);
-                self.publish_locally(Change {
-                    project,
-                    seq,
-                    rows,
-                    touched,
-                    moved_from,
-                    restated,
-                    revoked,
-                    ready,
-                    told,
-                });
+                let missed = Change::of_all_rows(project, seq);
+                self.publish_locally(Change { ready: true, told: true, ..missed });
             }
         }
         Ok(())

@@ -5,8 +5,7 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::changes::{came_back, refreshed};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
-    StoreError,
+    Change, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, StoreError,
 };
 use tokio_postgres::Row;
 
@@ -106,22 +105,7 @@ pub(crate) async fn delete(
     ] {
         tx.at_last(sql, vec![Box::new(state.num)]);
     }
-    let seq = state.change_seq + 1;
-    let (rows, touched) = (ChangedRows::Many, Spans::all());
-    Ok((
-        true,
-        vec![Change {
-            project: id,
-            seq,
-            rows,
-            touched,
-            moved_from: Some(0),
-            restated: true,
-            revoked,
-            ready: false,
-            told: false,
-        }],
-    ))
+    Ok((true, vec![Change { revoked, ..Change::of_all_rows(id, state.change_seq + 1) }]))
 }
 
 pub(crate) async fn list(

@@ -2,9 +2,7 @@
 
 use rowmill_model::plan::position_of;
 use rowmill_model::{Deletion, KeyId, ProjectId, TeamId};
-use rowmill_store::{
-    Change, ChangedRows, ProjectPage, Result, SWEEP_PROJECTS, SeenProject, Spans, TrashedProject,
-};
+use rowmill_store::{Change, ProjectPage, Result, SWEEP_PROJECTS, SeenProject, TrashedProject};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -50,7 +48,7 @@ pub(crate) async fn trash(
     ] {
         tx.at_last(sql, vec![Box::new(state.num)]);
     }
-    Ok((true, vec![Change { revoked, ..all_of(id, state.change_seq + 1) }]))
+    Ok((true, vec![Change { revoked, ..Change::of_all_rows(id, state.change_seq + 1) }]))
 }
 
 /// Brings a project back, and puts the cells that waited or ran when it was deleted back to what they were.
@@ -85,23 +83,7 @@ pub(crate) async fn restore(
         blocks.iter().flat_map(|block| (0..=u8::MAX).map(|place| position_of(*block, place))).collect();
     open.changes.stop(positions, None, true)?;
     let change = open.finish(tx, now_ms)?;
-    Ok((true, vec![all_of(id, change.seq)]))
-}
-
-/// A change in which every row may be another.
-fn all_of(project: ProjectId, seq: u64) -> Change {
-    let (rows, touched) = (ChangedRows::Many, Spans::all());
-    Change {
-        project,
-        seq,
-        rows,
-        touched,
-        moved_from: Some(0),
-        restated: true,
-        revoked: Vec::new(),
-        ready: false,
-        told: false,
-    }
+    Ok((true, vec![Change::of_all_rows(id, change.seq)]))
 }
 
 pub(crate) async fn list(tx: &mut Tx, team: TeamId, page: ProjectPage) -> Result<Vec<TrashedProject>> {

@@ -5,8 +5,7 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::changes::{came_back, refreshed};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
-    StoreError,
+    Change, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, StoreError,
 };
 use rusqlite::{Connection, Row};
 
@@ -110,21 +109,7 @@ pub(crate) fn delete(
     let revoked = work::tickets_of(connection, head.num, id)?;
     connection.execute("INSERT INTO graves (project) VALUES (?1)", [head.num]).map_err(backend)?;
     connection.execute("DELETE FROM projects WHERE num = ?1", [head.num]).map_err(backend)?;
-    let (seq, rows, touched) = (change_seq + 1, ChangedRows::Many, Spans::all());
-    Ok((
-        true,
-        vec![Change {
-            project: id,
-            seq,
-            rows,
-            touched,
-            moved_from: Some(0),
-            restated: true,
-            revoked,
-            ready: false,
-            told: false,
-        }],
-    ))
+    Ok((true, vec![Change { revoked, ..Change::of_all_rows(id, change_seq + 1) }]))
 }
 
 pub(crate) fn list(

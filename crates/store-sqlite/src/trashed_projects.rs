@@ -2,9 +2,7 @@
 
 use rowmill_model::plan::position_of;
 use rowmill_model::{Deletion, ProjectId, TeamId};
-use rowmill_store::{
-    Change, ChangedRows, ProjectPage, Result, SWEEP_PROJECTS, SeenProject, Spans, StoreError, TrashedProject,
-};
+use rowmill_store::{Change, ProjectPage, Result, SWEEP_PROJECTS, SeenProject, StoreError, TrashedProject};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::convert::{backend, uuid_of};
@@ -59,7 +57,7 @@ pub(crate) fn trash(
     ] {
         connection.execute(sql, [head.num]).map_err(backend)?;
     }
-    let change = Change { revoked, ..all_of(id, change_seq + 1) };
+    let change = Change { revoked, ..Change::of_all_rows(id, change_seq + 1) };
     Ok((true, vec![change]))
 }
 
@@ -106,23 +104,7 @@ pub(crate) fn restore(
         next = blocks.last().map(|last| last + 1);
     }
     let change = open.finish(now_ms)?;
-    Ok((true, vec![all_of(id, change.seq)]))
-}
-
-/// A change in which every row may be another.
-fn all_of(project: ProjectId, seq: u64) -> Change {
-    let (rows, touched) = (ChangedRows::Many, Spans::all());
-    Change {
-        project,
-        seq,
-        rows,
-        touched,
-        moved_from: Some(0),
-        restated: true,
-        revoked: Vec::new(),
-        ready: false,
-        told: false,
-    }
+    Ok((true, vec![Change::of_all_rows(id, change.seq)]))
 }
 
 pub(crate) fn list(connection: &Connection, team: TeamId, page: ProjectPage) -> Result<Vec<TrashedProject>> {

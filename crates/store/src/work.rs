@@ -298,6 +298,23 @@ pub struct Change {
     pub told: bool,
 }
 
+impl Change {
+    /// A change after which every row of a project may be another, or gone.
+    pub fn of_all_rows(project: ProjectId, seq: u64) -> Self {
+        Self {
+            project,
+            seq,
+            rows: ChangedRows::Many,
+            touched: Spans::all(),
+            moved_from: Some(0),
+            restated: true,
+            revoked: Vec::new(),
+            ready: false,
+            told: false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangedRows {
     /// Rows written, and rows deleted.

@@ -4,6 +4,8 @@ type Say = (...parts: string[]) => string;
 
 const TEXT = '"([^"]*)"';
 const REMOVED = 'so it was removed';
+const MEANT = `(?: \\(did you mean ${TEXT}\\?\\))?`;
+const hint = (meant: string | undefined) => (meant ? ` (did you mean “${meant}”?)` : '');
 /** A field's label in quotation marks. */
 const field = (path = '') => `“${(labelOf(path) ?? path).replace('“', '‘').replace('”', '’')}”`;
 /** The column a sentence is about, if it is not the current one. */
@@ -15,7 +17,10 @@ const SENTENCES: [RegExp, Say][] = [
   [/^Removed duplicate dependency on (.+)$/, (name) => `Removed a duplicate dependency on ${name}`],
   [/^Removed dependency on the column itself$/, () => 'A column cannot depend on itself, so that dependency was removed'],
   [/^Removed dependency on (.+), because it would create a cycle$/, (name) => `The column cannot depend on ${name}, which already depends on it, ${REMOVED}`],
-  [/^Removed dependency on unknown (column .+)$/, (name) => `The column cannot depend on the ${name}, which does not exist, ${REMOVED}`],
+  [
+    new RegExp(`^Removed dependency on unknown (column .+?)${MEANT}$`),
+    (name, meant) => `The column cannot depend on the ${name}, which does not exist, ${REMOVED}${hint(meant)}`,
+  ],
   [
     new RegExp(`^Removed dependency on deleted column ${TEXT}(?: in column ${TEXT})?$`),
     (gone, column) => `${whose(column)} no longer depends on “${gone}”, which was deleted`,
@@ -24,7 +29,10 @@ const SENTENCES: [RegExp, Say][] = [
   [/^Added required dependency on (.+), which the column refers to$/, (name) => `The column now depends on ${name}, because it refers to it`],
   [/^Rewrote reference (.+) to .+ in (\S+)$/, (name, place) => `In ${field(place)}, ${name} was linked to its column`],
   [/^Rewrote (.+) to .+ in (\S+)$/, (name, place) => `In ${field(place)}, ${name} was linked to its column`],
-  [/^Cleared reference to unknown (column .+) in (\S+)$/, (name, place) => `${field(place)} referred to the ${name}, which does not exist, ${REMOVED}`],
+  [
+    new RegExp(`^Cleared reference to unknown (column .+?) in (\\S+?)${MEANT}$`),
+    (name, place, meant) => `${field(place)} referred to the ${name}, which does not exist, ${REMOVED}${hint(meant)}`,
+  ],
   [
     new RegExp(`^Cleared reference to deleted column ${TEXT} in (\\S+)(?: in column ${TEXT})?$`),
     (gone, place, column) => `“${gone}” was deleted, ${REMOVED} from ${field(place)}${column ? ` in “${column}”` : ''}`,

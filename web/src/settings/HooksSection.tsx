@@ -97,6 +97,11 @@ function HookCard({ project, hook, onEdit, onUrl }: CardProps) {
       <Text size="sm" c="dimmed">
         {summary(project, hook)}
       </Text>
+      {hook.problems.length > 0 && (
+        <Alert color="orange" icon={<Icon name="warn" />} role="status">
+          {hook.problems.join(' ')}
+        </Alert>
+      )}
       {hook.oldAddressUntil && (
         <Text size="sm" c="dimmed">
           The address before works until {new Date(hook.oldAddressUntil).toLocaleString()}.

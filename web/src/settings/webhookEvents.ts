@@ -24,6 +24,7 @@ export function webhookNotice(webhook: Webhook): string | undefined {
       return 'Disabled by your team. Events are not sent.';
   }
   if (webhook.droppingSince) return 'Too many events wait, so new ones are dropped until the receiver has caught up.';
+  if (webhook.problems.length > 0) return webhook.problems.join(' ');
   if (webhook.failingSince) return 'The last deliveries failed. They are retried for about a day and a half.';
   return undefined;
 }

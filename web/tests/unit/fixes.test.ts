@@ -10,6 +10,11 @@ test.each<[string, string]>([
   ['Renamed header "Mail" to "Mail 2", because another column already uses it.', 'Another column is already called “Mail”, so this one was renamed to “Mail 2”.'],
   ['Removed dependency on "col_a", because it would create a cycle.', 'The column cannot depend on “Name”, which already depends on it, so it was removed.'],
   ['Removed dependency on unknown column "x".', 'The column cannot depend on the column “x”, which does not exist, so it was removed.'],
+  ['Removed dependency on unknown column "Nmae" (did you mean "Name"?).', 'The column cannot depend on the column “Nmae”, which does not exist, so it was removed (did you mean “Name”?).'],
+  [
+    'Cleared reference to unknown column "Nmae" in aiConfig.prompt (did you mean "Name"?).',
+    '“Prompt” referred to the column “Nmae”, which does not exist, so it was removed (did you mean “Name”?).',
+  ],
   ['Removed dependency on deleted column "City" in column "Line".', '“Line” no longer depends on “City”, which was deleted.'],
   ['Rewrote reference "@{ nAME }" to "@{col_a}" in aiConfig.prompt.', 'In “Prompt”, “@{ nAME }” was linked to its column.'],
   ['Rewrote "Name" to "col_a" in referenceConfig.columnId.', 'In “Source column”, “Name” was linked to its column.'],

@@ -13,6 +13,7 @@ const WEBHOOK: Webhook = {
   failingSince: null,
   droppingSince: null,
   oldSecretUntil: null,
+  problems: [],
   createdAt: '2026-11-15T09:30:00.000Z',
 };
 const AT = '2026-11-15T10:00:00.000Z';
@@ -21,6 +22,7 @@ test.each<[Partial<Webhook>, string | undefined]>([
   [{}, undefined],
   [{ failingSince: AT }, 'The last deliveries failed.'],
   [{ failingSince: AT, droppingSince: AT }, 'Too many events wait'],
+  [{ problems: ['columnIds names a column that was deleted.'] }, 'columnIds names a column'],
   [{ enabled: false, disabled: { at: AT, reason: 'gone' } }, '410 Gone'],
   [{ enabled: false, disabled: { at: AT, reason: 'failing' }, failingSince: AT }, 'for 5 days'],
   [{ enabled: false, disabled: { at: AT, reason: 'team' } }, 'Disabled by your team.'],

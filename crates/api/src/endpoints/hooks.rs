@@ -61,9 +61,9 @@ impl Endpoint<ApiState> for ListHooks {
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Hooks>, Error> {
-        let (project, hooks) = call.app().hooks(call.caller()?, &path.project_id).await?;
+        let hooks = call.app().hooks(call.caller()?, &path.project_id).await?;
         let now_ms = call.app().now_ms();
-        let hooks = hooks.into_iter().map(|hook| HookOut::new(project, hook, now_ms)).collect();
+        let hooks = hooks.into_iter().map(|hook| HookOut::new(hook, now_ms)).collect();
         Ok(Answer::new(Hooks { hooks }))
     }
 }
@@ -80,9 +80,9 @@ pub(crate) struct HookCreated {
 }
 
 impl HookCreated {
-    fn new(NewHook { project, hook, secret }: NewHook, call: &Call<ApiState>) -> Self {
-        let url = format!("{}/hooks/{project}/{secret}", call.reached().base_url());
-        Self { hook: HookOut::new(project, hook, call.app().now_ms()), url }
+    fn new(NewHook { seen, secret }: NewHook, call: &Call<ApiState>) -> Self {
+        let url = format!("{}/hooks/{}/{secret}", call.reached().base_url(), seen.project);
+        Self { hook: HookOut::new(seen, call.app().now_ms()), url }
     }
 }
 
@@ -152,8 +152,8 @@ impl Endpoint<ApiState> for GetHook {
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<OneHook>, Error> {
-        let (project, hook) = call.app().hook(call.caller()?, &path.project_id, &path.hook_id).await?;
-        Ok(Answer::new(OneHook { hook: HookOut::new(project, hook, call.app().now_ms()) }))
+        let hook = call.app().hook(call.caller()?, &path.project_id, &path.hook_id).await?;
+        Ok(Answer::new(OneHook { hook: HookOut::new(hook, call.app().now_ms()) }))
     }
 }
 
@@ -187,9 +187,8 @@ impl Endpoint<ApiState> for UpdateHook {
         Json(body): Json<HookPatch>,
     ) -> Result<Answer<OneHook>, Error> {
         let caller = call.caller()?;
-        let (project, hook) =
-            call.app().change_hook(caller, &path.project_id, &path.hook_id, body.into()).await?;
-        Ok(Answer::new(OneHook { hook: HookOut::new(project, hook, call.app().now_ms()) }))
+        let hook = call.app().change_hook(caller, &path.project_id, &path.hook_id, body.into()).await?;
+        Ok(Answer::new(OneHook { hook: HookOut::new(hook, call.app().now_ms()) }))
     }
 }
 
@@ -255,7 +254,7 @@ fn example() -> Value {
         "id": "inb_0190f0e0a1b27c3d8e4f0123456789ab", "projectId": "proj_0190f0e0a1b27c3d8e4f0123456789ab",
         "name": "Contact form", "enabled": true, "unknownKeys": "keep", "matchOn": "col_4fJq0ZtR9xWb",
         "matchCase": true, "headers": { "x-source": "col_7hKr2XvT1yZc" }, "addressEnd": "x3Kq",
-        "oldAddressUntil": null, "createdAt": "2026-11-15T09:30:00.000Z",
+        "oldAddressUntil": null, "problems": [], "createdAt": "2026-11-15T09:30:00.000Z",
     })
 }
 

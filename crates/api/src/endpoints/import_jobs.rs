@@ -164,6 +164,7 @@ async fn result(call: &Call<ApiState>, job: &ImportJob) -> Result<FileOutcome, E
     let ImportProgress { rows_read, inserted, updated, unchanged, rejected: rejected_count, .. } =
         job.progress;
     let outcome = FileOutcome {
+        status: None,
         imported_count: inserted,
         updated_count: updated,
         unchanged_count: unchanged,

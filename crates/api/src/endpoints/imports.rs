@@ -35,7 +35,7 @@ impl Endpoint<ApiState> for ImportFile {
      before a lost connection are kept. A row that cannot be imported is listed with its line and the \
      reason, and does not stop the others. A file that makes columns also needs the scope `schema`; without it, send \
      `createColumns=false`. With `async=true` or `Prefer: respond-async` the answer is 202 as soon as \
-     the file is here in full, and `Location` is where the import can be watched: no proxy's time limit ends it, and it \
+     the file is here in full: its `status` is `queued`, its counts are 0 because nothing is imported yet, and `Location` is where the import can be watched: no proxy's time limit ends it, and it \
      survives a restart of the server.";
     const REPEATS: Repeats = Repeats::WithAnswer;
     const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::ACCEPTED);
@@ -114,7 +114,8 @@ async fn start(
     let location = format!("{}/v4/projects/{}/imports/{}", call.reached().base_url(), job.project, job.id);
     let location =
         HeaderValue::from_str(&location).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
-    let outcome = FileOutcome { job: Some(ImportJobOut::from(&job)), ..FileOutcome::default() };
+    let job = ImportJobOut::from(&job);
+    let outcome = FileOutcome { status: Some(job.status), job: Some(job), ..FileOutcome::default() };
     let answer = Answer::new(outcome).with_status(StatusCode::ACCEPTED).with_header(LOCATION, location);
     let applied = prefers_async(&call.headers).then_some(HeaderValue::from_static("respond-async"));
     Ok(match applied {

@@ -2,7 +2,7 @@
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::NewWebhook;
-use rowmill_model::Scopes;
+use rowmill_model::{Scopes, Webhook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -58,8 +58,10 @@ impl Endpoint<ApiState> for ListWebhooks {
         _: Nothing,
     ) -> Result<Answer<Webhooks>, Error> {
         let webhooks = call.app().webhooks(call.caller()?).await?;
+        let problems = call.app().webhook_problems(call.caller()?, &webhooks).await?;
         let now_ms = call.app().now_ms();
-        let webhooks = webhooks.into_iter().map(|webhook| WebhookOut::new(webhook, now_ms)).collect();
+        let shown = webhooks.into_iter().zip(problems);
+        let webhooks = shown.map(|(webhook, problems)| WebhookOut::new(webhook, problems, now_ms)).collect();
         Ok(Answer::new(Webhooks { webhooks }))
     }
 }
@@ -76,9 +78,15 @@ pub(crate) struct WebhookCreated {
 }
 
 impl WebhookCreated {
-    fn new(NewWebhook { webhook, secret }: NewWebhook, now_ms: i64) -> Self {
-        Self { webhook: WebhookOut::new(webhook, now_ms), secret }
+    async fn new(NewWebhook { webhook, secret }: NewWebhook, call: &Call<ApiState>) -> Result<Self, Error> {
+        Ok(Self { webhook: shown(webhook, call).await?, secret })
     }
+}
+
+/// A webhook as it is shown, with what is wrong with it.
+async fn shown(webhook: Webhook, call: &Call<ApiState>) -> Result<WebhookOut, Error> {
+    let problems = call.app().webhook_problems(call.caller()?, std::slice::from_ref(&webhook)).await?;
+    Ok(WebhookOut::new(webhook, problems.into_iter().flatten().collect(), call.app().now_ms()))
 }
 
 impl Endpoint<ApiState> for CreateWebhook {
@@ -113,7 +121,7 @@ impl Endpoint<ApiState> for CreateWebhook {
         Json(body): Json<WebhookCreate>,
     ) -> Result<Answer<WebhookCreated>, Error> {
         let created = call.app().create_webhook(call.caller()?, body.into()).await?;
-        Ok(Answer::new(WebhookCreated::new(created, call.app().now_ms())))
+        Ok(Answer::new(WebhookCreated::new(created, &call).await?))
     }
 }
 
@@ -148,7 +156,7 @@ impl Endpoint<ApiState> for GetWebhook {
         _: Nothing,
     ) -> Result<Answer<OneWebhook>, Error> {
         let webhook = call.app().webhook(call.caller()?, &path.webhook_id).await?;
-        Ok(Answer::new(OneWebhook { webhook: WebhookOut::new(webhook, call.app().now_ms()) }))
+        Ok(Answer::new(OneWebhook { webhook: shown(webhook, &call).await? }))
     }
 }
 
@@ -178,7 +186,7 @@ impl Endpoint<ApiState> for UpdateWebhook {
         Json(body): Json<WebhookPatch>,
     ) -> Result<Answer<OneWebhook>, Error> {
         let webhook = call.app().change_webhook(call.caller()?, &path.webhook_id, body.into()).await?;
-        Ok(Answer::new(OneWebhook { webhook: WebhookOut::new(webhook, call.app().now_ms()) }))
+        Ok(Answer::new(OneWebhook { webhook: shown(webhook, &call).await? }))
     }
 }
 
@@ -238,7 +246,7 @@ impl Endpoint<ApiState> for RotateWebhookSecret {
     ) -> Result<Answer<WebhookCreated>, Error> {
         let caller = call.caller()?;
         let rotated = call.app().rotate_webhook_secret(caller, &path.webhook_id, overlap_hours).await?;
-        Ok(Answer::new(WebhookCreated::new(rotated, call.app().now_ms())))
+        Ok(Answer::new(WebhookCreated::new(rotated, &call).await?))
     }
 }
 
@@ -286,7 +294,7 @@ fn example() -> Value {
     json!({
         "id": "hook_0190f0e0a1b27c3d8e4f0123456789ab", "url": "https://example.com/hooks/rowmill",
         "description": "CRM", "events": ["row.created", "run.finished"], "projectIds": null, "columnIds": null,
-        "enabled": true, "failingSince": null, "droppingSince": null, "oldSecretUntil": null,
+        "enabled": true, "failingSince": null, "droppingSince": null, "oldSecretUntil": null, "problems": [],
         "createdAt": "2026-11-15T09:30:00.000Z",
     })
 }

@@ -2,14 +2,17 @@
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
+use super::quotes::QuoteWatch;
 use super::{FileRow, RowError, cut, too_long};
 
 /// More cells than any table has columns.
 const CELLS_MAX: usize = 16_384;
+const TEXT_BEHIND: &str = "has text between a closing quote and the end of its cell; write a quote inside a quoted cell twice (\"\")";
 
 /// Takes bytes as they come and gives the rows that are whole.
 pub(crate) struct CsvReader {
     core: Reader,
+    quotes: QuoteWatch,
     bytes_max: usize,
     /// What a table can have, for people.
     columns_max: u32,
@@ -29,6 +32,7 @@ impl CsvReader {
     pub(crate) fn new(delimiter: u8, bytes_max: usize, columns_max: u32) -> Self {
         Self {
             core: ReaderBuilder::new().delimiter(delimiter).build(),
+            quotes: QuoteWatch::new(delimiter),
             bytes_max,
             columns_max,
             output: vec![0; bytes_max.min(8 * 1024)],
@@ -83,6 +87,7 @@ impl CsvReader {
         let (result, read, written, ended) = self.core.read_record(input, output, ends);
         self.written += written;
         self.ended += ended;
+        self.quotes.push(input.get(..read).unwrap_or_default());
         match result {
             ReadRecordResult::InputEmpty => {}
             ReadRecordResult::OutputFull if self.output.len() < self.bytes_max && self.overflow.is_none() => {
@@ -116,21 +121,31 @@ impl CsvReader {
 
     fn end_row(&mut self, rows: &mut Vec<FileRow<Vec<String>>>) {
         let line = self.begun_at.take().unwrap_or(self.line);
+        let has_text_behind = self.quotes.end_row();
         let content = match self.overflow.take() {
             Some(overflow) => Err(overflow),
+            None if has_text_behind => Err(RowError { reason: TEXT_BEHIND.to_owned(), values: self.shown() }),
             None => self.cells(),
         };
         rows.push(FileRow { line, content });
         (self.written, self.ended) = (0, 0);
     }
 
-    fn cells(&self) -> Result<Vec<String>, RowError> {
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let ends = self.ends.get(..self.ended).unwrap_or_default();
         let starts = std::iter::once(&0).chain(ends);
-        let parts = starts.zip(ends).map(|(start, end)| self.output.get(*start..*end).unwrap_or_default());
+        starts.zip(ends).map(|(start, end)| self.output.get(*start..*end).unwrap_or_default())
+    }
+
+    /// The cells of a row that is not taken, for people.
+    fn shown(&self) -> Vec<String> {
+        self.parts().map(cut).collect()
+    }
+
+    fn cells(&self) -> Result<Vec<String>, RowError> {
         let read: Result<Vec<String>, _> =
-            parts.clone().map(|part| std::str::from_utf8(part).map(str::to_owned)).collect();
-        let flaw = |reason: &str| RowError { reason: reason.to_owned(), values: parts.map(cut).collect() };
+            self.parts().map(|part| std::str::from_utf8(part).map(str::to_owned)).collect();
+        let flaw = |reason: &str| RowError { reason: reason.to_owned(), values: self.shown() };
         match read {
             Err(_) => Err(flaw("is not valid UTF-8")),
             Ok(cells) if cells.iter().any(|cell| cell.contains('\0')) => {
@@ -182,6 +197,16 @@ mod tests {
         check("\n\r\n", &[]);
         check("é,😀\n", &["1:é|😀"]);
         check("a,\"open\nb,c\n", &["1!has an opening"]);
+    }
+
+    #[test]
+    fn text_behind_a_closing_quote_is_told() {
+        check("\"a\"b,c\nd,e\n", &["1!has text between", "2:d|e"]);
+        check("x,\"a\" b\n\"d\"\"e\",\"\"\"\"\n", &["1!has text between", "2:d\"e|\""]);
+        check("\"a\"\"b\"c\"\n\"a\" ,\"b\" \r\n", &["1!has text between", "2:a |b "]);
+        check("\"a\" \"b\",c\nd,e", &["1!has text between", "2:d|e"]);
+        check("\"a\nb\"c,d\ne,f\"g\"\n", &["1!has text between", "3:e|f\"g\""]);
+        check("\"\",\"a\"\n\"\"\n", &["1:|a", "2:"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(crate) mod formulas;
 pub(crate) mod incoming;
 pub(crate) mod lines;
 pub(crate) mod outgoing;
+mod quotes;
 pub(crate) mod whole;
 
 /// One row of a file, or why it is none.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rowmill_app::{HookChanges, ReceivedOutcome, ReceivedRecord, ReceivedStatus};
-use rowmill_model::{Hook, ProjectId, UnknownKeys};
+use rowmill_app::{HookChanges, ReceivedOutcome, ReceivedRecord, ReceivedStatus, SeenHook};
+use rowmill_model::{Hook, UnknownKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,12 +114,16 @@ pub(crate) struct HookOut {
     /// Until when the address before that works, too; null if it does not.
     #[schemars(extend("format" = "date-time"))]
     old_address_until: Option<String>,
+    /// What is wrong with it, a sentence each: `matchOn` or `headers` names a column that was deleted.
+    #[schemars(length(max = 21))]
+    problems: Vec<String>,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
 }
 
 impl HookOut {
-    pub(crate) fn new(project: ProjectId, hook: Hook, now_ms: i64) -> Self {
+    pub(crate) fn new(seen: SeenHook, now_ms: i64) -> Self {
+        let SeenHook { project, hook, problems } = seen;
         let Hook { id, name, created_at_ms, secret_hash: _, secret_end, old_address, is_disabled, .. } = hook;
         let Hook { unknown_keys, match_on, ignores_case, headers, .. } = hook;
         let old_address = old_address.filter(|old| now_ms < old.until_ms);
@@ -137,6 +141,7 @@ impl HookOut {
                 .collect(),
             address_end: secret_end,
             old_address_until: old_address.map(|old| timestamp(old.until_ms)),
+            problems,
             created_at: timestamp(created_at_ms),
         }
     }

@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::import_job::ImportJobOut;
+use super::import_job::{ImportJobOut, JobStatus};
 
 /// The result of an import.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ImportResult")]
 pub(crate) struct FileOutcome {
+    /// Only in a 202 answer: the import goes on in the background, and nothing below is known yet. `Location` and `job` say
+    /// where its result will be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobStatus")]
+    pub(crate) status: Option<JobStatus>,
     /// Number of inserted rows.
     pub(crate) imported_count: u64,
     /// Number of existing rows that changed (with `matchOn`).
@@ -36,7 +41,7 @@ pub(crate) struct FileOutcome {
     pub(crate) rejected: Vec<Rejected>,
     /// Whether the import stopped early because of too many rejected rows.
     pub(crate) stopped: bool,
-    /// The import, if it goes on in the background (status 202): the numbers above are those of this moment.
+    /// Only in a 202 answer: the import in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ImportJobOut")]
     pub(crate) job: Option<ImportJobOut>,

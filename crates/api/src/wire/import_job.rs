@@ -14,7 +14,7 @@ use super::timestamp;
 pub(crate) struct ImportJobOut {
     #[schemars(length(max = 64))]
     id: String,
-    status: JobStatus,
+    pub(crate) status: JobStatus,
     /// When the file was here in full, or nearly.
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
@@ -52,7 +52,7 @@ pub(crate) struct ImportJobOut {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ImportStatus")]
-enum JobStatus {
+pub(crate) enum JobStatus {
     Queued,
     Running,
     Finished,

@@ -139,6 +139,9 @@ pub(crate) struct WebhookOut {
     /// Until when deliveries are also signed with the previous secret; null if they are not.
     #[schemars(extend("format" = "date-time"))]
     old_secret_until: Option<String>,
+    /// What is wrong with it, a sentence each: `projectIds` or `columnIds` names something that was deleted.
+    #[schemars(length(max = 200))]
+    problems: Vec<String>,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
 }
@@ -169,7 +172,7 @@ struct WebhookGap {
 }
 
 impl WebhookOut {
-    pub(crate) fn new(webhook: Webhook, now_ms: i64) -> Self {
+    pub(crate) fn new(webhook: Webhook, problems: Vec<String>, now_ms: i64) -> Self {
         let Webhook { id, url, description, events, project_ids, column_ids, created_at_ms, .. } = webhook;
         let Webhook { sealed_secret: _, old_secret, disabled, failing_since_ms, .. } = webhook;
         let disabled = disabled.map(|Disabled { at_ms, reason }| WebhookDisabled {
@@ -195,6 +198,7 @@ impl WebhookOut {
             dropping_since: webhook.dropping_since_ms.map(timestamp),
             last_gap: webhook.last_gap.map(gap),
             old_secret_until: old_secret.map(|old| timestamp(old.until_ms)),
+            problems,
             created_at: timestamp(created_at_ms),
         }
     }

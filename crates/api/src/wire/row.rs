@@ -7,7 +7,7 @@ use std::io::Write as _;
 use rowmill_app::{Cursor, StoredRow};
 use rowmill_model::cell::Outcome;
 use rowmill_model::row::RowView;
-use rowmill_model::{CellError, CellState, CellStatus, Column, ColumnType, Table};
+use rowmill_model::{CellError, CellState, CellStatus, Column, ColumnType, ErrorCode, Table};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -77,7 +77,8 @@ impl RowFull {
 
 impl CellFull {
     fn new(view: &RowView<'_>, column: &Column) -> Result<Self, Error> {
-        let value = view.value(column).map_or("null".to_owned(), Cow::into_owned);
+        let value = view.value(column);
+        let too_much = if value.is_none() { view.too_much_found(column) } else { None };
         let state = view.state(column).cloned().unwrap_or_default();
         let CellState {
             status: _,
@@ -90,8 +91,11 @@ impl CellFull {
             updated_at_ms,
             meta,
         } = state;
+        let too_large =
+            |found| CellError { code: ErrorCode::TooLarge, message: format!("The path {found}.") };
+        let error = error.or_else(|| too_much.map(too_large));
         Ok(Self {
-            value: RawValue::from_string(value)
+            value: RawValue::from_string(value.map_or("null".to_owned(), Cow::into_owned))
                 .map_err(|error| rowmill_app::Error::Internal(error.into()))?,
             status: view.status(column),
             stale,

@@ -44,11 +44,13 @@ impl ProviderCalls {
         let config = complete(&cell.column)?;
         let mut row = Fill::new(cell, None)?;
         let list = whole_reference(config.list.trim()).map(|inner| row.value_json(inner)).unwrap_or_default();
+        row.check()?;
         let items = items(&list, config)?;
         if items.is_empty() {
             return Ok(CallOutcome::NoData(Meta::new()));
         }
         let rows = RowMaker::new(config, &mut row)?;
+        row.check()?;
         let made = rows.measured(&items).await?;
         if cell.run.is_none() {
             return Ok(value(
@@ -116,8 +118,10 @@ pub(super) fn fan_out(column: &Column) -> Option<&FanOut> {
 pub(super) fn resolved(cell: &Cell, config: &FanOut) -> Result<Json, CallOutcome> {
     let mut row = Fill::new(cell, None)?;
     let list = whole_reference(config.list.trim()).map(|inner| row.value_json(inner)).unwrap_or_default();
+    row.check()?;
     let items = items(&list, config)?;
     let rows = RowMaker::new(config, &mut row)?;
+    row.check()?;
     let shown = items.iter().take(TRIAL_ROWS_MAX).filter_map(|item| Some(shown(&rows.row(item)?.text)));
     Ok(json!({ "items": items.len(), "rows": shown.collect::<Vec<_>>() }))
 }

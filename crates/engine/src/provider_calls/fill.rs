@@ -33,6 +33,8 @@ pub(super) struct Fill<'a> {
     unknown: Option<String>,
     /// Whether a value would lead to another place of the server: no encoding keeps `..` from that.
     climbs: bool,
+    /// The first reference whose path finds too much.
+    too_much: Option<String>,
 }
 
 impl<'a> Fill<'a> {
@@ -41,7 +43,7 @@ impl<'a> Fill<'a> {
         let cells =
             cells.map_err(|error| CallOutcome::failed(ErrorCode::InvalidInput, format!("{error}.")))?;
         let row = RowView::new(&cell.project.table, cells, &NO_STATES);
-        Ok(Self { row, secrets, used: Vec::new(), unknown: None, climbs: false })
+        Ok(Self { row, secrets, used: Vec::new(), unknown: None, climbs: false, too_much: None })
     }
 
     pub(super) fn text(&mut self, template: &str) -> String {
@@ -81,8 +83,17 @@ impl<'a> Fill<'a> {
         out
     }
 
+    /// Refuses texts with a reference that could not be filled in.
+    pub(super) fn check(&self) -> Result<(), CallOutcome> {
+        match &self.too_much {
+            None => Ok(()),
+            Some(message) => Err(CallOutcome::failed(ErrorCode::TooLarge, message.clone())),
+        }
+    }
+
     /// The secrets that were filled in, or the one that is unknown.
     pub(super) fn into_secrets(self) -> Result<Vec<Secret>, CallOutcome> {
+        self.check()?;
         match self.unknown {
             None if self.climbs => {
                 let message = "A value in the URL is `.` or `..`, which would change the path.";
@@ -150,13 +161,28 @@ impl<'a> Fill<'a> {
     }
 
     /// The raw JSON a reference leads to.
-    fn raw(&self, id: &str, path: &str) -> Option<Cow<'a, str>> {
-        let value = self.row.value(self.row.table().by_id(id)?)?;
+    fn raw(&mut self, id: &str, path: &str) -> Option<Cow<'a, str>> {
+        let column = self.row.table().by_id(id)?;
+        let Some(value) = self.row.value(column) else {
+            if let Some(error) = self.row.too_much_found(column) {
+                let header = &column.header;
+                let message = || format!("The path of the reference column \"{header}\" {error}.");
+                self.too_much.get_or_insert_with(message);
+            }
+            return None;
+        };
         if path.is_empty() {
             return Some(value);
         }
-        let path = Path::parse(path).ok()?;
-        path.resolve(&value).map(|found| Cow::Owned(found.into_owned()))
+        match Path::parse(path).ok()?.find(&value) {
+            Ok(found) => found.map(|found| Cow::Owned(found.into_owned())),
+            Err(error) => {
+                let message =
+                    || format!("The path `{path}` of a reference to \"{}\" {error}.", column.header);
+                self.too_much.get_or_insert_with(message);
+                None
+            }
+        }
     }
 
     fn secret(&mut self, name: &str) -> String {
@@ -202,6 +228,20 @@ mod tests {
         ] {
             assert_eq!(fill.text(template), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn a_path_that_finds_too_much_is_told() {
+        let deep = format!("{}{}{}", "[".repeat(58), vec!["0"; 1_000].join(","), "]".repeat(58));
+        let cell = cell_of(&[(0, &deep)]);
+        let mut fill = Fill::new(&cell, None).unwrap();
+        assert_eq!(fill.text("a@{_trigger.$..x}b"), "ab");
+        assert!(fill.check().is_ok(), "it finds nothing");
+        let many = format!("@{{_trigger.$..*..[{}]}}", vec!["*"; 64].join(","));
+        assert_eq!(fill.text(&many), "");
+        let Err(CallOutcome::Failed(call_failure)) = fill.check() else { panic!("it finds too much") };
+        assert_eq!(call_failure.error.code, ErrorCode::TooLarge);
+        assert!(call_failure.error.message.contains("finds too much"), "{}", call_failure.error.message);
     }
 
     #[test]

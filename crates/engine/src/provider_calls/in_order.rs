@@ -78,6 +78,7 @@ pub(super) fn asking<'a, const INPUTS: usize>(
     let (lookup, entries) = entries(&cell.column)?;
     let mut row = Fill::new(cell, None)?;
     let inputs = keys.map(|key| lookup.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
+    row.check()?;
     Ok(Asking { task: lookup.task, entries, inputs })
 }
 

@@ -44,12 +44,15 @@ impl Prompt {
         // Where nothing but cells is asked, what they hold is the request.
         if !has_words(&config.prompt) && !system.is_some_and(has_words) {
             let system = system.map(|text| fill.text(text));
-            return Ok(Self { system, text: fill.text(&config.prompt), shared_bytes: 0 });
+            let text = fill.text(&config.prompt);
+            fill.check()?;
+            return Ok(Self { system, text, shared_bytes: 0 });
         }
         let shares_prefix = shared_bytes(config) >= SHARED_BYTES_MIN;
         let mut data = Data { fill, values: Vec::new(), shares_prefix };
         let system = system.map(|system| data.text(system));
         let text = data.text(&config.prompt);
+        data.fill.check()?;
         let shared_bytes = if shares_prefix { text.len() } else { 0 };
         Ok(Self { system, text: data.below(text), shared_bytes })
     }

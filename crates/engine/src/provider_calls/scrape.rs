@@ -29,7 +29,9 @@ impl ProviderCalls {
         let config = scraper(cell.column.task_config.as_ref()).filter(|config| !config.url.trim().is_empty());
         let config =
             config.ok_or_else(|| invalid("The column has no URL. Add one in the column settings."))?;
-        let target = Target::new(Fill::new(cell, None)?.address(&config.url), config);
+        let mut row = Fill::new(cell, None)?;
+        let target = Target::new(row.address(&config.url), config);
+        row.check()?;
         let crawl = config.crawl.as_ref();
         let mut parts = vec![team_part(cell.project.team), PROVIDER.to_owned(), format!("{target:?}")];
         parts.extend(crawl.map(|crawl| format!("{crawl:?}")));

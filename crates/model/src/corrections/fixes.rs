@@ -1,7 +1,8 @@
 //! The sentences that tell what was corrected.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use crate::nearest::COMPARED_MAX;
 use crate::offence::Offence;
 
 /// Collects corrections, each once.
@@ -10,6 +11,8 @@ pub(super) struct Fixes {
     sentences: Vec<String>,
     /// References that name no column, with their place.
     pub(super) unresolved: Vec<(String, String)>,
+    /// The headers that names may be misspellings of; only the first names are compared with them.
+    meant: HashMap<String, Option<String>>,
     /// The corrections that change what was asked for, as whoever wants none is told them.
     pub(super) refusals: Vec<Offence>,
     told: HashSet<String>,
@@ -46,6 +49,24 @@ impl Fixes {
             self.sentences.push(sentence);
         }
         is_new
+    }
+
+    /// The header that may be meant by a name that is no column's, as `find` has it.
+    pub(super) fn meant<'h>(&mut self, name: &str, find: impl FnOnce() -> Option<&'h str>) -> Option<String> {
+        if let Some(known) = self.meant.get(name) {
+            return known.clone();
+        }
+        if self.meant.len() >= COMPARED_MAX {
+            return None;
+        }
+        let meant = find().map(str::to_owned);
+        self.meant.insert(name.to_owned(), meant.clone());
+        meant
+    }
+
+    /// The same of a name that was compared before.
+    pub(super) fn known_meant(&self, name: &str) -> Option<&str> {
+        self.meant.get(name)?.as_deref()
     }
 
     pub(super) fn into_sentences(self) -> Vec<String> {

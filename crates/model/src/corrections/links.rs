@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fixes::{Fixes, quoted};
 use crate::column::{Column, Dependency};
 use crate::ids::ColumnId;
-use crate::nearest::{COMPARED_MAX, nearest};
+use crate::nearest::nearest;
 use crate::reference::{Names, Reference, Secrets, Unresolved, for_each_template_at, rewrite};
 use crate::table::Table;
 
@@ -84,8 +84,9 @@ impl Links<'_> {
     /// The id of the column a dependency names, if it may be waited for.
     fn dependency_id(&mut self, name: &str) -> Option<ColumnId> {
         let Some(id) = self.names.column(name) else {
-            let sentence = format!("Removed dependency on {}", self.unknown(name));
-            let refusal = self.not_a_column(name);
+            let meant = self.meant(name);
+            let sentence = format!("Removed dependency on {}{}", self.unknown(name), hint(meant.as_deref()));
+            let refusal = not_a_column(name, meant.as_deref());
             self.fixes.add_refusable("dependencies", sentence, refusal);
             return None;
         };
@@ -208,30 +209,30 @@ impl Links<'_> {
                     quoted(inner)
                 )
             }
-            Unresolved::NoColumn => format!("Cleared reference to {} in {place}", self.unknown(inner)),
+            Unresolved::NoColumn => {
+                let (meant, unknown) = (self.meant(inner), self.unknown(inner));
+                let sentence = format!("Cleared reference to {unknown} in {place}{}", hint(meant.as_deref()));
+                self.fixes.unresolved.push((place.to_owned(), inner.to_owned()));
+                self.fixes.add_refusable(place, sentence, not_a_column(inner, meant.as_deref()));
+                return;
+            }
         };
         self.fixes.unresolved.push((place.to_owned(), inner.to_owned()));
-        if why == Unresolved::NoColumn && !names_secret {
-            let refusal = self.not_a_column(inner);
-            self.fixes.add_refusable(place, sentence, refusal);
-        } else {
-            self.fixes.add(place, sentence);
-        }
+        self.fixes.add(place, sentence);
     }
 
-    /// Tells whoever wants no corrections that a name is no column's, and which may be meant.
-    fn not_a_column(&self, name: &str) -> String {
-        let headers = || self.table.columns.iter().map(|column| column.header.as_str());
-        // A reference may have a path behind the name.
-        let near = || {
-            nearest(name, headers())
-                .or_else(|| nearest(name.split(['.', '[']).next().unwrap_or_default(), headers()))
-        };
-        let meant = if self.fixes.unresolved.len() <= COMPARED_MAX { near() } else { None };
-        match meant {
-            Some(header) => format!("{} is not a column; did you mean {}?", quoted(name), quoted(header)),
-            None => format!("{} is not a column", quoted(name)),
+    /// The header that is probably meant by a name that is no column's.
+    fn meant(&mut self, name: &str) -> Option<String> {
+        if self.is_gone(name) {
+            return None;
         }
+        let table = self.table;
+        self.fixes.meant(name, || {
+            let headers = || table.columns.iter().map(|column| column.header.as_str());
+            // A reference may have a path behind the name.
+            let own = || name.split(['.', '[']).next().unwrap_or_default();
+            nearest(name, headers()).or_else(|| nearest(own(), headers()))
+        })
     }
 
     fn tell_barred(&mut self, id: &str, place: &str, barred: Barred) {
@@ -246,13 +247,29 @@ impl Links<'_> {
 
     /// Names a column that is not there, by its header if it was there a moment ago.
     fn unknown(&self, name: &str) -> String {
-        match self.gone {
-            Some(gone) if matches!(Reference::read(name), Reference::Column { id, .. } if id == gone.id.as_str()) =>
-            {
-                format!("deleted column {}", quoted(&gone.header))
-            }
-            _ => format!("unknown column {}", quoted(name)),
+        match self.gone.filter(|_| self.is_gone(name)) {
+            Some(gone) => format!("deleted column {}", quoted(&gone.header)),
+            None => format!("unknown column {}", quoted(name)),
         }
+    }
+
+    /// Whether a name is that of the column just deleted.
+    fn is_gone(&self, name: &str) -> bool {
+        let is_named = |gone: &Column| matches!(Reference::read(name), Reference::Column { id, .. } if id == gone.id.as_str());
+        self.gone.is_some_and(is_named)
+    }
+}
+
+/// What follows where a name is no column's, and another may be meant.
+pub(super) fn hint(meant: Option<&str>) -> String {
+    meant.map(|header| format!(" (did you mean {}?)", quoted(header))).unwrap_or_default()
+}
+
+/// Tells whoever wants no corrections that a name is no column's, and which may be meant.
+fn not_a_column(name: &str, meant: Option<&str>) -> String {
+    match meant {
+        Some(header) => format!("{} is not a column; did you mean {}?", quoted(name), quoted(header)),
+        None => format!("{} is not a column", quoted(name)),
     }
 }
 

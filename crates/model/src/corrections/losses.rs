@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::fixes::quoted;
+use super::fixes::{Fixes, quoted};
+use super::links::hint;
 use crate::column::Column;
 use crate::offence::Offence;
 use crate::reference::{Reference, for_each_template_at, rewrite};
 
 /// What a change would lose: at a place where `stored` refers to a column, `corrected` does not any more, and what was
-/// sent there (`unresolved`: place and name) names no column. Whoever takes a reference out says nothing in its place.
-pub(super) fn find(stored: &Column, corrected: &Column, unresolved: &[(String, String)]) -> Vec<Offence> {
+/// sent there names no column, as `fixes` tells. Whoever takes a reference out says nothing in its place.
+pub(super) fn find(stored: &Column, corrected: &Column, fixes: &Fixes) -> Vec<Offence> {
+    let unresolved = &fixes.unresolved;
     if unresolved.is_empty() {
         return Vec::new();
     }
@@ -18,9 +20,10 @@ pub(super) fn find(stored: &Column, corrected: &Column, unresolved: &[(String, S
     let is_lost = |(place, _): &&(String, String)| lost.contains(place.as_str());
     let offence = |(place, name): &(String, String)| {
         let message = format!(
-            "{} is not a column, and the reference that worked here would be cleared; name a column, or add \
+            "{} is not a column{}, and the reference that worked here would be cleared; name a column, or add \
              ?fix=true to clear it",
-            quoted(name)
+            quoted(name),
+            hint(fixes.known_meant(name))
         );
         Offence::new(place.as_str(), message)
     };

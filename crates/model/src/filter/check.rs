@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 
 use super::document::Filter;
-use super::operand::{Among, Measure, Size, SizeTest, cased};
+use super::operand::{Among, Measure, Size, SizeTest, as_read, cased};
 use super::operator::Operator;
 use super::pattern::{Pattern, PatternBudget};
 use super::within::Within;
@@ -124,7 +124,8 @@ impl ValueCheck {
             None => among(values),
         };
         let text = || Some(cased(value.as_str()?, case_sensitive).into_owned());
-        let compare = |comparison| Some(Rule::Compare(comparison, Size::read(value, &zone)?));
+        let size = |value: &Json| Size::read(value, format, &zone);
+        let compare = |comparison| Some(Rule::Compare(comparison, size(value)?));
         let rule = match operator {
             O::IsEmpty | O::IsNotEmpty => Rule::Empty,
             O::IsInvalid | O::IsValid => Rule::Invalid,
@@ -140,7 +141,7 @@ impl ValueCheck {
             O::GreaterThanOrEqual | O::OnOrAfter => compare(Comparison::GreaterOrEqual)?,
             O::Between => {
                 let [low, high] = value.as_array()?.as_slice() else { return None };
-                Rule::Between(Size::read(low, &zone)?, Size::read(high, &zone)?)
+                Rule::Between(size(low)?, size(high)?)
             }
             O::IsWithin => Rule::Within(Within::read(value)?),
             O::IsTrue => Rule::Truth(true),
@@ -287,17 +288,6 @@ impl Comparison {
 /// Reads an IANA time zone; UTC where none is named.
 pub(super) fn zone(name: Option<&str>) -> Option<TimeZone> {
     name.map_or(Some(TimeZone::UTC), |name| TimeZone::get(name).ok())
-}
-
-/// What a cell is compared with, as the column's type reads it.
-fn as_read(format: &Format, value: &Json) -> Json {
-    let raw = value.to_string();
-    let read = format.comparable(&raw);
-    match Value::parse(&read) {
-        // As text it keeps all its digits, and compares as the number it is.
-        Value::Number(digits) => Json::from(digits),
-        _ => serde_json::from_str(&read).unwrap_or_else(|_| value.clone()),
-    }
 }
 
 fn words<T>(value: &Json, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 
-use crate::value::{Date, Kind, Number, canonical, fold};
+use crate::format::Format;
+use crate::value::{Date, Kind, Number, Value, canonical, fold};
 
 /// Values that a cell may equal, sorted by kind so that a thousand cost hardly more than one.
 ///
@@ -81,7 +82,22 @@ pub(super) enum Size {
 }
 
 impl Size {
-    pub(super) fn read(value: &Json, zone: &TimeZone) -> Option<Self> {
+    /// Reads what cells are compared with, as the column's type reads them, or else as it stands.
+    pub(super) fn read(value: &Json, format: Option<&Format>, zone: &TimeZone) -> Option<Self> {
+        let typed = format.and_then(|format| Self::plain(&as_read(format, value), zone));
+        typed.or_else(|| Self::plain(value, zone))
+    }
+
+    /// The value as it is stored: what only the column's type reads is written as what it is read as, so that the filter
+    /// still says the same when the type changes.
+    pub(super) fn stored(value: &Json, format: Option<&Format>, zone: &TimeZone) -> Json {
+        match format {
+            Some(format) if Self::plain(value, zone).is_none() => as_read(format, value),
+            _ => value.clone(),
+        }
+    }
+
+    fn plain(value: &Json, zone: &TimeZone) -> Option<Self> {
         match Kind::of(&value.to_string(), zone) {
             Kind::Number(number) => Some(Self::Number(number.into_owned())),
             Kind::Date(date) if date.date_only => Some(Self::Day(date.instant, next_day(date, zone))),
@@ -134,6 +150,17 @@ impl Size {
             }),
             _ => None,
         }
+    }
+}
+
+/// What a cell is compared with, as the column's type reads it.
+pub(super) fn as_read(format: &Format, value: &Json) -> Json {
+    let raw = value.to_string();
+    let read = format.comparable(&raw);
+    match Value::parse(&read) {
+        // As text it keeps all its digits, and compares as the number it is.
+        Value::Number(digits) => Json::from(digits),
+        _ => serde_json::from_str(&read).unwrap_or_else(|_| value.clone()),
     }
 }
 

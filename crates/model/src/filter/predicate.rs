@@ -30,6 +30,11 @@ impl Predicate {
         &self.0
     }
 
+    /// Whether each filter can be used.
+    pub fn is_usable(&self) -> bool {
+        self.0.iter().all(Node::is_usable)
+    }
+
     /// Whether all filters hold for a row. `now` is what `isWithin` counts from.
     pub fn holds(&self, row: &RowView<'_>, now: Timestamp) -> bool {
         self.0.iter().all(|node| node.holds(row, now))
@@ -108,6 +113,14 @@ fn leaf(filter: &Filter, table: &Table, patterns: &mut PatternBudget) -> Option<
 }
 
 impl Node {
+    fn is_usable(&self) -> bool {
+        match self {
+            Self::Group(_, nodes) => nodes.iter().all(Self::is_usable),
+            Self::Leaf(_) => true,
+            Self::Never => false,
+        }
+    }
+
     fn holds(&self, row: &RowView<'_>, now: Timestamp) -> bool {
         match self {
             Self::Group(Conjunction::And, nodes) => nodes.iter().all(|node| node.holds(row, now)),

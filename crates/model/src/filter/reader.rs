@@ -11,7 +11,8 @@ use super::operator::Shape;
 use super::pattern::PatternBudget;
 use super::within::{DAYS_MAX, MODES, Within};
 use crate::cell_status::{CellStatus, ErrorCode};
-use crate::ids::ColumnId;
+use crate::column::Column;
+use crate::format::Format;
 use crate::limits::{FILTER_DEPTH_MAX, Limits, NAME_CHARS_MAX, OFFENCES_MAX};
 use crate::offence::Offence;
 use crate::path::Path;
@@ -58,7 +59,7 @@ struct Reader<'t> {
     offences: Vec<Offence>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     fn refuse(&mut self, path: impl Into<String>, message: impl Into<String>) {
         if self.offences.len() < OFFENCES_MAX {
             self.offences.push(Offence::new(path, message));
@@ -124,7 +125,7 @@ impl Reader<'_> {
     fn filter(&mut self, fields: &Map<String, Json>, at: &str) -> Option<Filter> {
         const KNOWN: [&str; 6] = ["columnId", "operator", "value", "path", "caseSensitive", "timeZone"];
         self.known_fields(fields, at, "a filter", &KNOWN);
-        let column_id = self.column(fields.get("columnId"), &format!("{at}.columnId"));
+        let column = self.column(fields.get("columnId"), &format!("{at}.columnId"));
         let operator = self.operator(fields.get("operator"), &format!("{at}.operator"));
         let path = self.optional_text(fields.get("path"), &format!("{at}.path"));
         if let Some(Err(error)) = path.as_deref().map(Path::parse) {
@@ -142,7 +143,11 @@ impl Reader<'_> {
         let zone = self.zone(time_zone.as_deref(), &format!("{at}.timeZone"));
         let operator = operator?;
         let value = fields.get("value");
-        let mut wrong = ValueReader { operator, zone, at: format!("{at}.value") }.offences(value);
+        // What lies inside a value has no type.
+        let is_whole = path.as_deref().is_none_or(|path| Path::parse(path).is_ok_and(|path| path.is_whole()));
+        let format = column.and_then(|column| column.format.as_ref()).filter(|_| is_whole);
+        let reader = ValueReader { operator, format, zone, at: format!("{at}.value") };
+        let mut wrong = reader.offences(value);
         if wrong.is_empty() && operator == Operator::Matches {
             let text = value.and_then(Json::as_str).unwrap_or_default();
             wrong.extend(self.pattern_offence(text, case_sensitive, &format!("{at}.value")));
@@ -152,11 +157,12 @@ impl Reader<'_> {
             self.offences.extend(wrong.into_iter().take(room));
             return None;
         }
-        let value = if operator.takes_value() { value.cloned().unwrap_or_default() } else { Json::Null };
-        Some(Filter { column_id: column_id?, operator, value, path, case_sensitive, time_zone })
+        let value = reader.stored(value);
+        let column_id = column?.id.clone();
+        Some(Filter { column_id, operator, value, path, case_sensitive, time_zone })
     }
 
-    fn column(&mut self, json: Option<&Json>, at: &str) -> Option<ColumnId> {
+    fn column(&mut self, json: Option<&Json>, at: &str) -> Option<&'t Column> {
         let Some(id) = json.and_then(Json::as_str) else {
             self.refuse(at, "A filter requires `columnId`, the id or header of a column.");
             return None;
@@ -165,7 +171,7 @@ impl Reader<'_> {
         if column.is_none() {
             self.refuse(at, self.table.no_such_column(id, self.offences.len()));
         }
-        column.map(|column| column.id.clone())
+        column
     }
 
     fn operator(&mut self, json: Option<&Json>, at: &str) -> Option<Operator> {
@@ -212,17 +218,22 @@ impl Reader<'_> {
 }
 
 /// Checks a filter's value against what its operator takes.
-struct ValueReader {
+struct ValueReader<'f> {
     operator: Operator,
+    /// The type of the column, by which values are read.
+    format: Option<&'f Format>,
     zone: TimeZone,
     at: String,
 }
 
-impl ValueReader {
+impl ValueReader<'_> {
     fn offences(&self, value: Option<&Json>) -> Vec<Offence> {
         let word = self.operator.word();
-        let wrong = |right: &str| vec![Offence::new(&self.at, format!("`{word}` takes {right}."))];
         let shape = self.operator.shape();
+        let is_size = matches!(shape, Shape::Size | Shape::Range | Shape::Date);
+        let also =
+            if is_size && self.format.is_some() { ", or what the column's type reads as one" } else { "" };
+        let wrong = |right: &str| vec![Offence::new(&self.at, format!("`{word}` takes {right}{also}."))];
         let Some(value) = value else {
             let absent_is_right = shape == Shape::Nothing;
             return if absent_is_right { Vec::new() } else { wrong(shape.right()) };
@@ -232,21 +243,36 @@ impl ValueReader {
             Shape::Any => true,
             Shape::List => value.as_array().is_some_and(|list| list.len() <= LIST_MAX),
             Shape::Text | Shape::Pattern => value.is_string(),
-            Shape::Size => Size::read(value, &self.zone).is_some(),
+            Shape::Size => self.size(value).is_some(),
             Shape::Range => match value.as_array().map(Vec::as_slice) {
-                Some([low, high]) => match (Size::read(low, &self.zone), Size::read(high, &self.zone)) {
+                Some([low, high]) => match (self.size(low), self.size(high)) {
                     (Some(low), Some(high)) => low.is_date() == high.is_date(),
                     _ => false,
                 },
                 _ => false,
             },
-            Shape::Date => Size::read(value, &self.zone).is_some_and(|size| size.is_date()),
+            Shape::Date => self.size(value).is_some_and(|size| size.is_date()),
             Shape::Within => return self.within_offences(value),
             Shape::Status => value.as_str().and_then(CellStatus::parse).is_some(),
             Shape::Statuses => return self.word_offences(value, &CellStatus::ALL.map(CellStatus::word)),
             Shape::ErrorCodes => return self.word_offences(value, &ErrorCode::ALL.map(ErrorCode::word)),
         };
         if fits { Vec::new() } else { wrong(shape.right()) }
+    }
+
+    /// A value that fits, as it is stored.
+    fn stored(&self, value: Option<&Json>) -> Json {
+        let size = |value: &Json| Size::stored(value, self.format, &self.zone);
+        match (self.operator.shape(), value) {
+            (Shape::Nothing, _) | (_, None) => Json::Null,
+            (Shape::Size | Shape::Date, Some(value)) => size(value),
+            (Shape::Range, Some(Json::Array(bounds))) => bounds.iter().map(size).collect(),
+            (_, Some(value)) => value.clone(),
+        }
+    }
+
+    fn size(&self, value: &Json) -> Option<Size> {
+        Size::read(value, self.format, &self.zone)
     }
 
     fn within_offences(&self, value: &Json) -> Vec<Offence> {

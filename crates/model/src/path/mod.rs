@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::value::{Value, raw};
 use query::Query;
+pub use query::TooMuchFound;
 use steps::PathStep;
 
 /// The longest path, in characters.
@@ -47,12 +48,18 @@ impl Path {
     /// The raw JSON the path leads to, digits kept. A path to one value yields it, any other an array of
     /// all it finds. Nothing found, and null, are `None`.
     pub fn resolve<'a>(&self, raw: &'a str) -> Option<Cow<'a, str>> {
+        self.find(raw).ok().flatten()
+    }
+
+    /// The same, for whoever can say why there is nothing.
+    pub fn find<'a>(&self, raw: &'a str) -> Result<Option<Cow<'a, str>>, TooMuchFound> {
         match &self.0 {
             Route::Steps(steps) => {
-                let found = steps.iter().try_fold(raw.trim_ascii(), |raw, step| step.take(raw))?;
-                (!matches!(Value::parse(found), Value::Null)).then_some(Cow::Borrowed(found))
+                let found = steps.iter().try_fold(raw.trim_ascii(), |raw, step| step.take(raw));
+                let found = found.filter(|found| !matches!(Value::parse(found), Value::Null));
+                Ok(found.map(Cow::Borrowed))
             }
-            Route::Query(query) => query.resolve(raw).map(Cow::Owned),
+            Route::Query(query) => Ok(query.resolve(raw)?.map(Cow::Owned)),
         }
     }
 
@@ -181,7 +188,8 @@ mod tests {
             |zeros: usize| format!("{}{}{}", "[".repeat(58), vec!["0"; zeros].join(","), "]".repeat(58));
         let many = format!("$..*..[{}]", vec!["*"; 64].join(","));
         for raw in [deep(60), deep(1_000)] {
-            assert_eq!(Path::parse(&many).unwrap().resolve(&raw), None);
+            let path = Path::parse(&many).unwrap();
+            assert_eq!((path.resolve(&raw), path.find(&raw)), (None, Err(TooMuchFound)));
             // Each value within another is found as often as it is deep.
             for path in ["$..*", "$..*..*"] {
                 let found = Path::parse(path).unwrap().resolve(&raw);

@@ -5,6 +5,7 @@
 //! node costs far more than the nodes do.)
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ptr;
 
 use serde_json::Value as Json;
@@ -24,6 +25,21 @@ pub(super) struct Query {
 struct Cost {
     descents: usize,
     selectors: usize,
+}
+
+/// A path finds many times what there is, or looks at too many values to tell. Whoever reads or writes a cell waits for the
+/// columns that refer to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMuchFound;
+
+impl fmt::Display for TooMuchFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "finds too much in this value: more than {FOUND_MAX} times its size, or it looks at more than {VISITS_MAX} values. Use \
+             fewer `..` and `*`"
+        )
+    }
 }
 
 /// How many `..` a path may have: with each, what it finds can grow by the depth of the value.
@@ -50,24 +66,24 @@ impl Query {
             .map_err(|error| format!("The path `{text}` is not a valid JSONPath (RFC 9535): {error}."))
     }
 
-    /// An array of the raw texts found, in the order found. Nothing where that would be many times what there is: whoever
-    /// reads or writes a cell waits for the columns that refer to it.
-    pub(super) fn resolve(&self, raw: &str) -> Option<String> {
-        let tree = tree(raw, 0)?;
+    /// An array of the raw texts found, in the order found.
+    pub(super) fn resolve(&self, raw: &str) -> Result<Option<String>, TooMuchFound> {
+        let Some(tree) = tree(raw, 0) else { return Ok(None) };
         let bytes = raw.len().saturating_add(SMALL_BYTES);
         if self.cost.visits(&tree) > bytes.saturating_mul(VISITS_EACH_MAX).min(VISITS_MAX) {
-            return None;
+            return Err(TooMuchFound);
         }
         let nodes = self.path.query(&tree).all();
         if nodes.is_empty() {
-            return None;
+            return Ok(None);
         }
         let mut texts = nodes.iter().map(|node| (ptr::from_ref(*node), "null")).collect();
         locate(raw, &tree, &mut texts);
         let found: Vec<&str> =
             nodes.iter().filter_map(|node| texts.get(&ptr::from_ref(*node)).copied()).collect();
         let found_bytes: usize = found.iter().map(|text| text.len() + 1).sum();
-        (found_bytes <= bytes.saturating_mul(FOUND_MAX)).then(|| format!("[{}]", found.join(",")))
+        let is_little = found_bytes <= bytes.saturating_mul(FOUND_MAX);
+        if is_little { Ok(Some(format!("[{}]", found.join(",")))) } else { Err(TooMuchFound) }
     }
 }
 

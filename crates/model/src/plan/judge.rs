@@ -7,6 +7,8 @@ use super::dependencies::Plan;
 use super::prompt_inputs::PromptInput;
 use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::column::Column;
+use crate::filter::Predicate;
+use crate::path::TooMuchFound;
 use crate::record::Slot;
 use crate::row::RowView;
 use crate::value::Value;
@@ -38,14 +40,18 @@ impl Plan {
             }
             let value = input.source.value(row);
             if value.is_none_or(|raw| Value::parse(&raw).is_empty()) {
-                return Verdict::Skip(missing_input(&input.header));
+                let found = input.source.too_much_found(row);
+                return Verdict::Skip(found.map_or_else(
+                    || missing_input(&input.header),
+                    |found| too_much_input(&input.header, found),
+                ));
             }
         }
         if let Some(label) = column.prompt_inputs.iter().find_map(|input| input.missing(row)) {
             return Verdict::Skip(missing_input(label));
         }
         match &column.condition {
-            Some(condition) if !condition.holds(row, now) => Verdict::Skip(condition_not_met()),
+            Some(condition) if !condition.holds(row, now) => Verdict::Skip(condition_not_met(condition)),
             _ => Verdict::Run,
         }
     }
@@ -63,8 +69,18 @@ pub fn missing_input(header: &str) -> CellError {
     CellError { code: ErrorCode::MissingInput, message }
 }
 
+/// A column that must have a value has none, because its path finds too much.
+fn too_much_input(header: &str, found: TooMuchFound) -> CellError {
+    let message = format!("The required input “{header}” is empty: its path {found}.");
+    CellError { code: ErrorCode::MissingInput, message }
+}
+
 /// The column is not meant for the row.
-pub fn condition_not_met() -> CellError {
-    let message = "The column's run condition is not met for this row.".to_owned();
-    CellError { code: ErrorCode::ConditionNotMet, message }
+pub fn condition_not_met(condition: &Predicate) -> CellError {
+    let message = if condition.is_usable() {
+        "The column's run condition is not met for this row."
+    } else {
+        "The column's run condition has a filter that cannot be used any more, so it is met for no row. Change it."
+    };
+    CellError { code: ErrorCode::ConditionNotMet, message: message.to_owned() }
 }

@@ -46,7 +46,12 @@ impl PromptInput {
     /// What is missing, if it is empty in this row.
     pub(super) fn missing(&self, row: &RowView<'_>) -> Option<&str> {
         let value = self.source.value(row);
-        let part = value.as_deref().and_then(|value| self.path.resolve(value));
+        let part = match value.as_deref().map(|value| self.path.find(value)) {
+            Some(Ok(part)) => part,
+            // The call says so, with its own error.
+            Some(Err(_)) => return None,
+            None => None,
+        };
         part.is_none_or(|raw| Value::parse(&raw).is_empty()).then_some(&self.label)
     }
 }

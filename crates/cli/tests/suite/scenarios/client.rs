@@ -256,6 +256,15 @@ fn rows_are_chosen_by_condition_view_and_column() {
     check(&["--filters", filters, "--where", "Age<30"], &["Bob"]);
     let id = table.id.as_str();
     shell.fails(&["rows", "list", id, "--where", "City"], 2, "--where");
+    let own_words =
+        "--where 'name>x': > compares numbers and dates, such as 10 or 2024-01-31, and \"x\" is neither";
+    for command in [&["rows", "list", id][..], &["rows", "export", id], &["run", id]] {
+        let one = [command, &["--filters", filters, "--where", "Age>1", "--where", "name>x"]].concat();
+        let output = shell.run(&one);
+        fails(&output, 2, own_words);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!told.contains("greaterThan") && !told.contains("filters["), "{told}");
+    }
     shell.fails(&["rows", "list", id, "--where", "Cty=x"], 4, "did you mean \"City\"?");
     shell.fails(&["rows", "list", id, "--sort", "Cty"], 4, "did you mean \"City\"?");
     let filters = r#"[{"columnId":"Cty","operator":"isEmpty"}]"#;

@@ -14,6 +14,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("column_types", Shared:
     strict_columns_refuse_what_does_not_fit,
     values_sort_by_type,
     values_are_filtered_by_type,
+    filters_read_what_they_compare_with_as_cells_are_read,
     cursors_follow_a_sorted_type,
     earlier_versions_know_no_types,
     types_are_guessed,
@@ -204,6 +205,34 @@ fn values_are_filtered_by_type(api: &Api) {
     table.patch(&format!("/columns/{id}"), json!({ "format": null })).ok();
     assert_eq!(found("greaterThan", json!(10)), [85]);
     assert_eq!(found("isInvalid", Value::Null), Vec::<Value>::new());
+}
+
+fn filters_read_what_they_compare_with_as_cells_are_read(api: &Api) {
+    let (table, column) = typed(api, json!({ "type": "date" }));
+    table.insert(
+        json!([{ "A": "9.5.2024" }, { "A": "2024-05-10" }, { "A": "May 11, 2024" }, { "A": "soon" }]),
+    );
+    let found = |operator: &str, value: &Value| {
+        let filters = json!([{ "columnId": column, "operator": operator, "value": value }]).to_string();
+        table.values("A", &[("filters", &filters)]).len()
+    };
+    for written in ["2024-05-10", "10.05.2024", "May 10, 2024", "10 May 2024"].map(Value::from) {
+        let operators =
+            ["equals", "before", "after", "onOrBefore", "onOrAfter", "lessThan", "greaterThanOrEqual"];
+        let counts = operators.map(|operator| found(operator, &written));
+        assert_eq!(counts, [1, 1, 1, 2, 2, 1, 2], "{written}");
+    }
+    assert_eq!(found("between", &json!(["9.5.2024", "10 May 2024"])), 2);
+    // A view keeps the date that was read.
+    let filter = json!({ "columnId": column, "operator": "before", "value": "10.05.2024" });
+    let view =
+        table.post("/views", json!({ "name": "Early", "filters": [filter] })).created()["view"].clone();
+    assert_eq!(view["filters"][0]["value"], "2024-05-10");
+    table.patch(&format!("/columns/{column}"), json!({ "format": null })).ok();
+    let view = view["id"].as_str().unwrap().to_owned();
+    assert_eq!(table.list(&[("viewId", &view)]).ok()["pagination"]["totalRows"], 0, "9.5.2024 is text now");
+    let untyped = json!([filter]).to_string();
+    table.list(&[("filters", &untyped)]).offends(&["filters[0].value"]);
 }
 
 fn cursors_follow_a_sorted_type(api: &Api) {

@@ -9,6 +9,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("corrections", Versions:
     dependencies_are_corrected,
     an_edge_that_would_close_a_circle_is_removed,
     references_are_corrected,
+    a_misspelt_reference_is_told_with_the_column_that_may_be_meant,
     waterfall_mappings_and_providers_are_corrected,
     configuration_is_that_of_the_type_and_whole,
     a_reference_cell_follows_its_path,
@@ -70,6 +71,32 @@ fn an_edge_that_would_close_a_circle_is_removed(api: &Api) {
     assert_eq!(corrected(&table, &a, own, &["itself"])["aiConfig"]["prompt"], "me: ");
     // The other edges stayed.
     assert_eq!(table.full_column(&b)["dependencies"][0]["columnId"], a.as_str());
+}
+
+fn a_misspelt_reference_is_told_with_the_column_that_may_be_meant(api: &Api) {
+    let table = api.table(&["Company"]);
+    let ai = table.add_column(json!({ "templateId": "ai-text", "header": "Sum" }));
+    let prompt = |text: &str| json!({ "aiConfig": { "prompt": text } });
+    let meant = "unknown column \"Compnay\" in aiConfig.prompt (did you mean \"Company\"?).";
+    corrected(&table, &ai, prompt("@{Compnay}"), &[meant]);
+    let dependencies = json!({ "dependencies": [{ "columnId": "Compny" }] });
+    corrected(&table, &ai, dependencies, &["unknown column \"Compny\" (did you mean \"Company\"?)."]);
+    let reference = json!({ "templateId": "reference", "header": "Part",
+        "referenceConfig": { "columnId": "Companny", "path": "city" } });
+    let made = table.post("/columns", reference).created();
+    assert!(made["appliedFixes"][0].as_str().unwrap().contains("(did you mean \"Company\"?)"), "{made}");
+    // A reference that worked is not cleared for a misspelt one.
+    table.patch(&format!("/columns/{ai}"), prompt("@{Company}")).ok();
+    let refused = table.patch(&format!("/columns/{ai}"), prompt("@{Compnay}")).offends(&["aiConfig.prompt"]);
+    let words = refused["details"][0]["message"].as_str().unwrap();
+    assert!(words.contains("(did you mean \"Company\"?)") && words.contains("fix=true"), "{words}");
+    // So many names are compared, and no more.
+    let many: Vec<String> = (0..30).map(|number| format!("@{{Compan{number}}}")).collect();
+    let fixes =
+        table.patch(&format!("/columns/{ai}?fix=true"), prompt(&many.join(""))).ok()["appliedFixes"].clone();
+    let fixes: Vec<String> = serde_json::from_value(fixes).unwrap();
+    let hinted = fixes.iter().filter(|fix| fix.contains("did you mean")).count();
+    assert_eq!((fixes.len(), hinted), (30, 20));
 }
 
 fn references_are_corrected(api: &Api) {

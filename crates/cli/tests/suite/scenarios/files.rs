@@ -13,6 +13,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("files", Shared:
     a_csv_file_becomes_rows,
     fifty_thousand_rows_go_in_and_come_out,
     bad_rows_are_told_one_by_one,
+    text_behind_a_closing_quote_is_told,
     a_mapping_says_where_fields_go,
     rows_are_matched_and_updated,
     json_lines_keep_their_values,
@@ -131,6 +132,24 @@ fn bad_rows_are_told_one_by_one(api: &Api) {
     assert_eq!(rejected[0]["values"], json!(["1", "2", "3", "4"]));
     assert_eq!(told["stopped"], false);
     assert_eq!(texts(&table, "A"), ["1", "6", "10\n11", "last"]);
+}
+
+fn text_behind_a_closing_quote_is_told(api: &Api) {
+    let table = api.table(&["Name", "City"]);
+    let told = import(
+        &table,
+        &[],
+        "Name,City\n\"Ada\",London\n\"a\"b,c\n\"two\nlines\" x,d\n\"say \"\"hi\"\"\",e\n",
+    );
+    assert_eq!(counts(&told), (2, 0, 2), "{told}");
+    let rejected = told["rejected"].as_array().unwrap();
+    assert_eq!((&rejected[0]["line"], &rejected[1]["line"]), (&json!(3), &json!(4)));
+    assert!(rejected[0]["reason"].as_str().unwrap().contains("closing quote"), "{told}");
+    assert_eq!(rejected[0]["values"], json!(["ab", "c"]));
+    assert_eq!(texts(&table, "Name"), ["Ada", "say \"hi\""]);
+    // In the first line it would make columns that nobody wants.
+    let refused = send(&table, &[], "text/csv", "\"Name\"x,City\na,b\n").refused(400, "invalid_request");
+    assert!(refused["error"].as_str().unwrap().contains("closing quote"), "{refused}");
 }
 
 fn a_mapping_says_where_fields_go(api: &Api) {

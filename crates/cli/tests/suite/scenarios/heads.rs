@@ -12,6 +12,7 @@ use crate::harness::{Request, Scenario, Server};
 pub(crate) const OWN: &[Scenario] = &scenarios!("heads", Own:
     a_head_that_cannot_be_read_is_refused_in_the_usual_envelope,
     a_refusal_before_the_body_was_read_fails_no_later_request,
+    a_body_with_two_lengths_ends_its_connection,
 );
 
 /// Sends bytes on a connection of their own, after requests that are fine.
@@ -173,4 +174,28 @@ fn goes_on_or_said_so(stream: &mut TcpStream, answer: &str, what: &str) {
     sent.unwrap_or_else(|error| panic!("{what}: {error}"));
     let (next, _) = next_answer(stream);
     assert!(next.starts_with("HTTP/1.1 200"), "{what}: {next}");
+}
+
+/// hyper takes the `Content-Length` out before anybody sees it, goes by the chunks, and closes the connection: what a
+/// proxy that goes by the length would take for another request is not answered.
+fn a_body_with_two_lengths_ends_its_connection() {
+    let server = Server::start(&[]);
+    let table = server.api().table(&["Name"]);
+    let (rows, key) = (table.path("/rows"), server.api().with_key(Request::get("/")).headers[0].1.clone());
+    let (length, chunked) = ("Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n");
+    let row = r#"{"Name":"one"}"#;
+    let hidden = "GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n";
+    for (framing, name) in [([length, chunked].concat(), "first"), ([chunked, length].concat(), "last")] {
+        let head = format!("POST {rows} HTTP/1.1\r\nHost: here\r\n{framing}Authorization: {key}\r\n");
+        let body = format!("{:x}\r\n{row}\r\n0\r\n\r\n{hidden}", row.len());
+        let mut stream = connect(&server.address).unwrap();
+        stream.write_all(format!("{head}Content-Type: application/json\r\n\r\n{body}").as_bytes()).unwrap();
+        let (answer, _) = next_answer(&mut stream);
+        assert!(answer.starts_with("HTTP/1.1 201"), "the length comes {name}: {answer}");
+        assert!(answer.contains("connection: close"), "the length comes {name}: {answer}");
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert_eq!(String::from_utf8_lossy(&rest), "", "the length comes {name}");
+    }
+    assert_eq!(table.values("Name", &[]), ["one", "one"]);
 }

@@ -104,6 +104,11 @@ fn a_file_is_imported_in_the_background(api: &Api) {
     let location = answer.header("location").unwrap().to_owned();
     assert_eq!(answer.header("preference-applied"), Some("respond-async"));
     let told = answer.success(202);
+    assert_eq!(
+        (&told["status"], &told["importedCount"]),
+        (&json!("queued"), &json!(0)),
+        "nothing is known yet"
+    );
     let id = told["job"]["id"].as_str().unwrap();
     assert!(location.ends_with(&table.path(&format!("/imports/{id}"))), "{location}");
     assert_eq!((&told["job"]["fileBytes"], &told["job"]["rowsRead"]), (&json!(34), &json!(0)));
@@ -113,6 +118,7 @@ fn a_file_is_imported_in_the_background(api: &Api) {
     assert_eq!(told["job"]["bytesRead"], 34);
     assert_eq!(table.headers(), ["Input", "Email", "City"]);
     assert_eq!(told["result"]["columnsCreated"][0]["header"], "City");
+    assert_eq!(told["result"].get("status"), None);
     // The same by the query; the newest comes first.
     let other =
         start(&table, &[("matchOn", "Email")], "Email,City\nada@example.com,Paris\nalan@example.com,Rome\n");

@@ -1,15 +1,18 @@
 //! Inbound hooks: any JSON or form becomes rows, at an address that is a secret.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
+use crate::harness::{Answer, Api, Request, Scenario, Server, Table, eventually};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("inbound_hooks", Shared:
     json_becomes_rows_by_header,
     what_names_no_column_is_kept_added_or_ignored,
     an_array_is_taken_whole_or_not_at_all,
     a_match_updates_the_row,
+    a_hook_whose_columns_are_deleted_says_so,
     forms_become_rows,
     headers_are_written_into_columns,
     a_wrong_address_is_no_address,
@@ -24,6 +27,8 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("inbound_hooks", Own:
     deliveries_are_counted_per_team,
     a_project_has_so_many_hooks,
 );
+
+const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A hook, and where to send to.
 pub(super) struct Hook {
@@ -149,6 +154,59 @@ fn a_match_updates_the_row(api: &Api) {
     assert_eq!(counts(api.post(&hook.path, json!({ "Mail": "ada@example.com", "Plan": "max" }))), [0, 1, 0]);
     table.delete(&format!("/columns/{}", table.column("Email"))).ok();
     api.post(&hook.path, json!({ "Plan": "x" })).offends(&["matchOn"]);
+}
+
+fn a_hook_whose_columns_are_deleted_says_so(api: &Api) {
+    let table = api.table(&["Email", "Plan", "Source"]);
+    let hook = hook(&table, json!({ "matchOn": "Email", "headers": { "X-Source": "Source" } }));
+    let (path, email) = (format!("/hooks/{}", hook.id), table.column("Email"));
+    let send = |plan: &str| {
+        let sent = Request::post(&hook.path).json(&json!({ "Email": "ada", "Plan": plan }));
+        api.send(sent.header("x-source", "shop"))
+    };
+    let sentences = |json: &Value| -> Vec<String> { serde_json::from_value(json.clone()).unwrap() };
+    assert_eq!(counts(send("free")), [1, 0, 0]);
+    assert_eq!(table.get(&path).ok()["hook"]["problems"], json!([]));
+
+    let source = table.column("Source");
+    let fixes = sentences(&table.delete(&format!("/columns/{source}")).ok()["appliedFixes"]);
+    assert!(
+        fixes.len() == 1 && fixes[0].contains("header x-source") && fixes[0].contains("\"Source\""),
+        "{fixes:?}"
+    );
+    assert_eq!(counts(send("pro")), [0, 1, 0]);
+    let deliveries =
+        || api.get(format!("/v4/team/inbound-deliveries?hookId={}", hook.id)).ok()["deliveries"].clone();
+    let ignored = || Some(deliveries()[0]["outcomes"][0]["ignoredKeys"].clone());
+    eventually("the header is named", TIME_MAX, || ignored().filter(|keys| *keys == json!(["x-source"])));
+
+    let fixes = sentences(&table.delete(&format!("/columns/{email}")).ok()["appliedFixes"]);
+    assert!(
+        fixes.len() == 1 && fixes[0].contains("\"Form\"") && fixes[0].contains("deliveries fail"),
+        "{fixes:?}"
+    );
+    let seen = table.get(&path).ok()["hook"].clone();
+    assert_eq!(seen["matchOn"], email, "nothing is lost");
+    let problems = sentences(&seen["problems"]);
+    assert!(
+        problems.len() == 2 && problems[0].contains("matchOn names the column \"Email\""),
+        "{problems:?}"
+    );
+    assert_eq!(table.get("/hooks").ok()["hooks"][0]["problems"], seen["problems"]);
+    let refused = send("max").offends(&["matchOn"]);
+    let words = refused["details"][0]["message"].as_str().unwrap();
+    assert!(words.contains("restore it from the trash") && words.contains("replay"), "{words}");
+    let delivery = &deliveries()[0];
+    assert_eq!(delivery["status"], "failed");
+    assert!(delivery["outcomes"][0]["reason"].as_str().unwrap().contains("\"Email\""), "{delivery}");
+
+    let restored = table.post("/trash/restore", json!({ "columnIds": [email, source] })).ok();
+    assert_eq!(restored["restoredColumns"], 2);
+    assert_eq!(table.get(&path).ok()["hook"]["problems"], json!([]));
+    let replay = format!("/v4/team/inbound-deliveries/{}/replay", delivery["id"].as_str().unwrap());
+    assert_eq!(api.send(Request::post(replay)).ok()["delivery"]["status"], "processed");
+    assert_eq!(table.values("Plan", &[]), ["max"], "the row is found again");
+    assert_eq!(table.values("Source", &[]), ["shop"]);
 }
 
 fn forms_become_rows(api: &Api) {

@@ -16,6 +16,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("outbound_webhooks", Own:
     a_webhook_tells_only_what_it_is_about,
     a_webhook_is_set_up_changed_and_deleted,
     columns_are_those_of_the_projects,
+    a_webhook_whose_columns_are_deleted_says_so,
     both_secrets_sign_while_they_overlap,
 );
 
@@ -271,6 +272,54 @@ fn columns_are_those_of_the_projects() {
     assert_eq!(fitting["webhook"]["columnIds"], json!([own]));
     api.delete(one.path(&format!("/columns/{own}"))).ok();
     api.patch(&webhook, json!({ "description": "A column is gone." })).ok();
+}
+
+fn a_webhook_whose_columns_are_deleted_says_so() {
+    let (server, receiver) = (started(&[]), receiver());
+    let api = server.api();
+    let (table, other) = (api.table(&["Name", "Note"]), api.table(&["Name"]));
+    let (name, note) = (table.column("Name"), table.column("Note"));
+    let settings =
+        |columns: Value| json!({ "url": receiver.url("/"), "events": ["row.updated"], "columnIds": columns });
+    let (one, _) = hook(&api, settings(json!([note])));
+    let (both, _) = hook(&api, settings(json!([name, note])));
+    let (of_other, _) = hook(
+        &api,
+        json!({ "url": receiver.url("/"), "events": ["row.updated"], "projectIds": [table.id, other.id] }),
+    );
+    let problems = |id: &str| {
+        let listed = api.get("/v4/team/webhooks").ok();
+        let listed = listed["webhooks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|webhook| webhook["id"] == id)
+            .unwrap()
+            .clone();
+        let seen = api.get(format!("/v4/team/webhooks/{id}")).ok()["webhook"].clone();
+        assert_eq!(seen["problems"], listed["problems"]);
+        serde_json::from_value::<Vec<String>>(seen["problems"].clone()).unwrap()
+    };
+    assert!(problems(&one).is_empty() && problems(&of_other).is_empty());
+
+    let deleted = table.delete(&format!("/columns/{note}")).ok();
+    let fixes: Vec<String> = serde_json::from_value(deleted["appliedFixes"].clone()).unwrap();
+    assert_eq!(fixes.len(), 2, "{fixes:?}");
+    assert!(fixes[0].contains(&one) && fixes[0].contains("tells of no cell"), "{fixes:?}");
+    assert!(fixes[1].contains(&both) && fixes[1].contains("other columns"), "{fixes:?}");
+    for id in [&one, &both] {
+        let told = problems(id);
+        assert!(told.len() == 1 && told[0].contains("\"Note\"") && told[0].contains("trash"), "{told:?}");
+    }
+    table.post("/trash/restore", json!({ "columnIds": [note] })).ok();
+    assert!(problems(&one).is_empty() && problems(&both).is_empty());
+    let id = table.insert(json!({ "Name": "a" })).remove(0);
+    table.patch(&format!("/rows/{id}"), json!({ "Note": "n" })).ok();
+    assert_eq!(rows_told(&receiver, "row.updated", 3).len(), 3, "it is told of again");
+
+    other.delete("").ok();
+    let told = problems(&of_other);
+    assert!(told.len() == 1 && told[0].contains(&other.id), "{told:?}");
 }
 
 fn both_secrets_sign_while_they_overlap() {

@@ -13,6 +13,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("outside", Own:
     anthropic_is_asked_in_its_own_words,
     a_request_says_what_its_column_says,
     an_answer_means_what_its_status_says,
+    a_path_that_finds_too_much_is_told,
     finders_are_asked_in_order_until_one_is_sure,
     a_finder_without_credits_is_not_asked_again,
     a_person_needs_a_name_and_a_domain,
@@ -149,6 +150,34 @@ fn a_request_says_what_its_column_says() {
     assert_eq!(asked.headers["x-token"], "s3cret");
     let body = asked.json();
     assert_eq!((&body["name"], &body["text"], &body["n"]), (&json!("A/b c"), &json!("Hi A/b c!"), &json!(1)));
+}
+
+fn a_path_that_finds_too_much_is_told() {
+    let deep = format!("{}{}{}", "[".repeat(58), ["0"; 1_000].join(","), "]".repeat(58));
+    let answer = deep.clone();
+    let outside = StubServer::start(move |_, _| Reply::With(200, vec![], answer.clone()));
+    let model = StubServer::start(|_, _| chat("never"));
+    let server = started(&[("ROWMILL_OPENAI_BASE_URL", &model.url("/v1")), MODEL]);
+    let table = server.api().table(&["Facts"]);
+    let many = format!("$..*..[{}]", ["*"; 64].join(","));
+    let asked = ask_model(&table, "ai-text", json!({ "prompt": format!("What is in @{{Facts.{many}}}?") }));
+    let told = asks(&table, "Told", &outside, "/", json!({ "apiConfig": { "responsePath": many } }));
+    let reference = json!({ "columnId": "Facts", "path": many });
+    let shown = table
+        .add_column(json!({ "templateId": "reference", "header": "Shown", "referenceConfig": reference }));
+    let body = format!(r#"{{"Facts":{deep}}}"#);
+    let id = table.post_text("/rows", &body).created()["rows"][0].as_str().unwrap().to_owned();
+    run(&table, json!({}));
+    let cells = table.cells(&id);
+    for (column, status) in [(&asked, "error"), (&told, "error"), (&shown, "idle")] {
+        let cell = &cells[column];
+        assert_eq!((code(cell), &cell["status"]), ("too_large", &json!(status)), "{cell}");
+        assert!(cell["error"]["message"].as_str().unwrap().contains("finds too much"), "{cell}");
+    }
+    assert_eq!((model.count(), outside.count()), (0, 1));
+    table.patch(&format!("/rows/{id}"), json!({ "Facts": [[1]] })).ok();
+    let cell = table.cells(&id)[&shown].clone();
+    assert_eq!((code(&cell), &cell["status"]), ("none", &json!("completed")), "{cell}");
 }
 
 fn an_answer_means_what_its_status_says() {

@@ -245,6 +245,15 @@ fn wrong_filters_are_400_naming_the_place(api: &Api) {
             assert!(path.starts_with("filters[0].value"), "{operator} {value}: {path}");
         }
     }
+    // Patterns that are too large together would hold for no row.
+    let large = vec![with("matches", json!(r"\w{20}")); 20];
+    for answer in [
+        table.post("/views", json!({ "name": "x", "filters": large })),
+        table.post("/columns", json!({ "templateId": "ai-text", "runCondition": large })),
+    ] {
+        let refusal = answer.refused(400, "invalid_request");
+        assert!(refusal["details"][0]["message"].as_str().unwrap().contains("once compiled"), "{refusal}");
+    }
     check(json!({ "columnId": a, "operator": "isEmpty", "timeZone": "Mars/Base" }), ".timeZone");
     check(json!({ "columnId": a, "operator": "isEmpty", "path": "$[" }), ".path");
     check(json!({ "columnId": a, "operator": "isEmpty", "caseSensitive": "no" }), ".caseSensitive");

@@ -15,6 +15,11 @@ fn dependencies_are_made_right() {
             json!([on("_trigger", true), on("col_manual", false)]),
         ),
         (json!([on("col_x", true)]), &["Removed dependency on unknown column \"col_x\"."], json!([])),
+        (
+            json!([on("Manaul", true)]),
+            &["Removed dependency on unknown column \"Manaul\" (did you mean \"Manual\"?)."],
+            json!([]),
+        ),
         (json!([on("col_ai-text", true)]), &["Removed dependency on the column itself."], json!([])),
         (
             json!([on("_trigger", false), on("col_manual", false), on("_trigger", true)]),
@@ -47,6 +52,14 @@ fn references_become_ids_and_dependencies() {
             "@{col_manual}!",
         ),
         ("a @{nope.x} b", &["Cleared reference to unknown column \"nope.x\" in aiConfig.prompt."], "a  b"),
+        (
+            "@{Manul}@{manuel.x}",
+            &[
+                "Cleared reference to unknown column \"Manul\" in aiConfig.prompt (did you mean \"Manual\"?).",
+                "Cleared reference to unknown column \"manuel.x\" in aiConfig.prompt (did you mean \"Manual\"?).",
+            ],
+            "",
+        ),
         ("@{nope}@{nope}", &["Cleared reference to unknown column \"nope\" in aiConfig.prompt."], ""),
         ("@{AI-text}", &["Cleared reference to the column itself in aiConfig.prompt."], ""),
         (
@@ -279,4 +292,14 @@ fn sentences_stay_readable_however_long_the_text() {
     .fixes;
     assert_eq!(fixes.len(), 1);
     assert!(fixes[0].chars().count() < 200, "{}", fixes[0]);
+}
+
+#[test]
+fn so_many_misspelt_names_are_compared() {
+    let names: Vec<String> = (0..25).map(|number| format!("@{{Manua{number}}}")).collect();
+    let table = table();
+    let sent = json!({"aiConfig": {"prompt": names.join(" ")}});
+    let fixes = patched(&table, "col_ai-text", &sent).fixes;
+    let hinted = fixes.iter().filter(|fix| fix.contains("did you mean \"Manual\"?")).count();
+    assert_eq!((fixes.len(), hinted), (25, 20));
 }

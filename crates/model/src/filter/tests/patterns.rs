@@ -77,6 +77,7 @@ fn a_view_and_what_is_asked_besides_are_taken_together() {
     let stored = Filters(vec![large.0[0].clone(); 20]);
     let compiled = Predicate::compile(&stored, &table());
     assert!(compiled.nodes().iter().any(|node| matches!(node, Node::Never)));
+    assert!(!compiled.is_usable() && Predicate::compile(&both, &table()).is_usable());
     assert!(stored.pattern_flaw().is_some_and(|flaw| flaw.contains("too large")));
     assert_eq!(both.pattern_flaw(), None);
 }

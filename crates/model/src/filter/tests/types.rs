@@ -8,7 +8,8 @@ fn check(format: &Json, operator: &str, value: &Json, cells: &[&str], expected: 
     let mut table = table();
     let format: Format = serde_json::from_value(format.clone()).unwrap();
     table.columns[1].format = Some(format);
-    let predicate = Predicate::compile(&parse(&filter(operator, value)), &table);
+    let filters = Filters::parse(&filter(operator, value), "filters", &table, &Limits::default());
+    let predicate = Predicate::compile(&filters.unwrap_or_else(|wrong| panic!("{value}: {wrong:?}")), &table);
     let states = CellStates::default();
     let found: Vec<&str> = cells
         .iter()
@@ -30,6 +31,8 @@ fn amounts_compare_as_numbers() {
     check(&number, "equals", &json!("1,200"), &cells, &["\"$1,200\""]);
     check(&number, "in", &json!([7, "$12"]), &cells, &["\"12 %\"", "7"]);
     check(&number, "between", &json!([7, 12]), &cells, &["\"12 %\"", "7"]);
+    check(&number, "greaterThan", &json!("$1,000"), &cells, &["\"$1,200\""]);
+    check(&number, "between", &json!(["7", "12 %"]), &cells, &["\"12 %\"", "7"]);
     check(&number, "equals", &json!("free"), &cells, &["\"free\""]);
     // Text operators see what is written.
     check(&number, "contains", &json!("$"), &cells, &["\"$1,200\""]);
@@ -44,6 +47,19 @@ fn dates_checkboxes_and_options_compare_as_what_they_are() {
     let dates = ["\"10.05.2024\"", "\"2024-05-09\"", "\"May 11, 2024\"", "5"];
     let date = json!({ "type": "date" });
     check(&date, "onOrAfter", &json!("2024-05-10"), &dates, &["\"10.05.2024\"", "\"May 11, 2024\""]);
+    for (operator, expected) in [
+        ("equals", &dates[..1]),
+        ("before", &dates[1..2]),
+        ("onOrBefore", &dates[..2]),
+        ("after", &dates[2..3]),
+        ("lessThan", &dates[1..2]),
+    ] {
+        for written in ["2024-05-10", "10.05.2024", "10 May 2024", "5/10/2024"] {
+            check(&date, operator, &json!(written), &dates, expected);
+        }
+    }
+    check(&date, "onOrAfter", &json!("10.05.2024"), &dates, &["\"10.05.2024\"", "\"May 11, 2024\""]);
+    check(&date, "between", &json!(["9 May 2024", "10.05.2024"]), &dates, &dates[..2]);
     check(&date, "isWithin", &json!({ "mode": "today" }), &dates, &["\"10.05.2024\""]);
     let truths = ["\"yes\"", "true", "\"No\"", "0", "\"?\""];
     check(&json!({ "type": "checkbox" }), "isTrue", &json!(null), &truths, &["\"yes\"", "true"]);
@@ -68,4 +84,24 @@ fn what_lies_inside_a_value_has_no_type() {
     let states = CellStates::default();
     let row = RowView::new(&table, record.cells().unwrap(), &states);
     assert!(!Predicate::compile(&parse(&filters), &table).holds(&row, NOW.parse().unwrap()));
+}
+
+#[test]
+fn a_filter_says_the_same_when_the_type_changes() {
+    let mut table = table();
+    table.columns[1].format = Some(Format::new(crate::format::FormatType::Date));
+    let stored = |table: &Table, sent: Json| Filters::parse(&sent, "filters", table, &Limits::default());
+    let told = |sent: Json| serde_json::to_value(stored(&table, sent).unwrap()).unwrap()[0]["value"].clone();
+    assert_eq!(told(filter("before", &json!("10.05.2024"))), "2024-05-10");
+    assert_eq!(
+        told(filter("between", &json!(["2024-05-09T10:00Z", "10 May 2024"]))),
+        json!(["2024-05-09T10:00Z", "2024-05-10"])
+    );
+    assert_eq!(told(filter("equals", &json!("10.05.2024"))), "10.05.2024");
+    for wrong in [json!("soon"), json!(5), json!("45.05.2024")] {
+        let wrong = stored(&table, filter("before", &wrong)).unwrap_err();
+        assert!(wrong[0].message.contains("type"), "{wrong:?}");
+    }
+    let inside = json!([{ "columnId": "col_a", "operator": "before", "value": "10.05.2024", "path": "a" }]);
+    assert!(stored(&table, inside).is_err(), "what lies inside a value has no type");
 }

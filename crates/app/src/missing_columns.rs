@@ -1,0 +1,181 @@
+//! Hooks and webhooks whose columns were deleted: what is said when that happens, and what is wrong with them since.
+//!
+//! Their settings stay as they are, so that a column that is restored works again.
+
+use std::collections::{HashMap, HashSet};
+
+use rowmill_model::{Column, ColumnId, Hook, Offence, Project, ProjectId, TeamId, Webhook};
+use rowmill_store::{ProjectPage, StoredProject};
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+
+/// What the deletion of a column means for its project's hooks, a sentence each.
+pub(crate) fn hooks_without(hooks: &[Hook], column: &Column, is_restorable: bool) -> Vec<String> {
+    let (header, or_restored) = (&column.header, or_restored(is_restorable));
+    let mut told = Vec::new();
+    for hook in hooks {
+        let name = &hook.name;
+        if hook.match_on.as_ref() == Some(&column.id) {
+            told.push(format!(
+                "Left the inbound hook \"{name}\" without the column \"{header}\" that it matches on: its deliveries fail \
+                 until its matchOn is changed{or_restored}."
+            ));
+        }
+        let sent = hook.headers.iter().filter(|sent| sent.column == column.id);
+        told.extend(sent.map(|sent| {
+            let sent = &sent.name;
+            format!(
+                "Left the inbound hook \"{name}\" without the column \"{header}\" for the header {sent}: the header is not \
+                 stored until the hook is changed{or_restored}."
+            )
+        }));
+    }
+    told
+}
+
+/// What the deletion of a column means for webhooks that are limited to it, a sentence each.
+pub(crate) fn webhooks_without(webhooks: &[Webhook], column: &Column, is_restorable: bool) -> Vec<String> {
+    let or_restored = or_restored(is_restorable);
+    let limited = webhooks.iter().filter(|webhook| limits(webhook).contains(&column.id));
+    limited
+        .map(|webhook| {
+            let (id, header) = (webhook.id, &column.header);
+            let rest = if limits(webhook).len() > 1 { "only tells of its other columns" } else { "tells of no cell" };
+            format!(
+                "Left the webhook {id} without the column \"{header}\" that it is limited to: it {rest} until its columnIds \
+                 are changed{or_restored}."
+            )
+        })
+        .collect()
+}
+
+fn or_restored(is_restorable: bool) -> &'static str {
+    if is_restorable { ", or the column is restored" } else { "" }
+}
+
+fn limits(webhook: &Webhook) -> &[ColumnId] {
+    webhook.column_ids.as_deref().unwrap_or_default()
+}
+
+/// What is wrong with a hook, a sentence each.
+pub(crate) fn hook_problems(hook: &Hook, project: &Project) -> Vec<String> {
+    let is_missing = |id: &ColumnId| project.table.by_id(id.as_str()).is_none();
+    let mut problems = Vec::new();
+    if let Some(id) = hook.match_on.as_ref().filter(|id| is_missing(id)) {
+        let (column, restore) = described(id, project);
+        problems.push(format!("matchOn names {column}, so all deliveries fail; {restore}change matchOn."));
+    }
+    for sent in hook.headers.iter().filter(|sent| is_missing(&sent.column)) {
+        let (column, restore) = described(&sent.column, project);
+        let name = &sent.name;
+        problems
+            .push(format!("headers.{name} names {column}, so it is not stored; {restore}change headers."));
+    }
+    problems
+}
+
+/// Refuses a delivery to a hook that matches on a column that is not there.
+pub(crate) fn check_match_on(hook: &Hook, project: &Project) -> Result<()> {
+    match &hook.match_on {
+        Some(id) if project.table.by_id(id.as_str()).is_none() => {
+            let (column, restore) = described(id, project);
+            let message =
+                format!("the hook matches on {column}; {restore}change the hook, then replay this delivery");
+            Err(Error::invalid(vec![Offence::new("matchOn", message)]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A column that is not there, and whether restoring it helps.
+fn described(id: &ColumnId, project: &Project) -> (String, &'static str) {
+    match project.trash.column(id.as_str()) {
+        Some(trashed) => {
+            let header = &trashed.column.header;
+            (format!("the column \"{header}\" ({id}), which was deleted"), "restore it from the trash, or ")
+        }
+        None => (format!("a column that does not exist any more ({id})"), ""),
+    }
+}
+
+impl App {
+    /// What is wrong with webhooks of the caller's team, a sentence each.
+    pub async fn webhook_problems(&self, caller: Caller, webhooks: &[Webhook]) -> Result<Vec<Vec<String>>> {
+        let team = caller.for_whole_team()?.team;
+        let mut projects = TeamProjects { app: self, team, ids: None, read: HashMap::new() };
+        let mut all = Vec::with_capacity(webhooks.len());
+        for webhook in webhooks {
+            all.push(projects.problems(webhook).await?);
+        }
+        Ok(all)
+    }
+}
+
+/// A team's projects, each read once and only if it is asked for.
+struct TeamProjects<'a> {
+    app: &'a App,
+    team: TeamId,
+    ids: Option<Vec<ProjectId>>,
+    read: HashMap<ProjectId, Option<StoredProject>>,
+}
+
+impl TeamProjects<'_> {
+    async fn problems(&mut self, webhook: &Webhook) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        for id in webhook.project_ids.iter().flatten() {
+            if self.project(*id).await?.is_none() {
+                problems.push(format!(
+                    "projectIds names the project {id}, which was deleted; change projectIds."
+                ));
+            }
+        }
+        let mut missing: HashSet<&ColumnId> = limits(webhook).iter().collect();
+        let mut trashed: HashMap<&ColumnId, String> = HashMap::new();
+        if !missing.is_empty() {
+            for id in self.projects_of(webhook).await? {
+                let Some(stored) = self.project(id).await? else { continue };
+                missing.retain(|id| stored.project.table.by_id(id.as_str()).is_none());
+                for id in &missing {
+                    if stored.project.trash.column(id.as_str()).is_some() {
+                        trashed.insert(*id, described(id, &stored.project).0);
+                    }
+                }
+                if missing.is_empty() {
+                    break;
+                }
+            }
+        }
+        for id in limits(webhook).iter().filter(|id| missing.contains(id)) {
+            problems.push(match trashed.get(id) {
+                Some(column) => format!(
+                    "columnIds names {column}, so nothing is told of its cells; restore it from the trash, or change columnIds."
+                ),
+                None => format!("columnIds names a column that does not exist any more ({id}); change columnIds."),
+            });
+        }
+        Ok(problems)
+    }
+
+    async fn projects_of(&mut self, webhook: &Webhook) -> Result<Vec<ProjectId>> {
+        if let Some(ids) = &webhook.project_ids {
+            return Ok(ids.clone());
+        }
+        if let Some(ids) = &self.ids {
+            return Ok(ids.clone());
+        }
+        let all = self.app.store.projects(self.team, None, ProjectPage::ALL).await?;
+        let ids: Vec<ProjectId> = all.into_iter().map(|summary| summary.id).collect();
+        self.ids = Some(ids.clone());
+        Ok(ids)
+    }
+
+    async fn project(&mut self, id: ProjectId) -> Result<Option<&StoredProject>> {
+        if !self.read.contains_key(&id) {
+            let stored = self.app.store.project(id).await?;
+            self.read.insert(id, stored.filter(|stored| stored.project.team == self.team));
+        }
+        Ok(self.read.get(&id).and_then(Option::as_ref))
+    }
+}
