@@ -312,10 +312,12 @@ fn formulas_are_neutralized(api: &Api) {
     let table = api.table(&["A"]);
     let values =
         ["=1+1", "+cmd|x", "-a", "@SUM(1)", "\tx", "-5", "+1.5e3", "plain", "=HYPERLINK(\"http://x\",\"y\")"];
+    let harmless = ["+(39) 02 1234", "- 5", "-(5)", "+()", "-%"];
+    let values: Vec<&str> = values.into_iter().chain(harmless).collect();
     table.insert(values.iter().map(|value| json!({ "A": value })).collect());
     let column = table.column("A");
     let out = export(&table, &[("columnIds", column)]);
-    let safe = "A\r\n'=1+1\r\n'+cmd|x\r\n'-a\r\n'@SUM(1)\r\n'\tx\r\n-5\r\n+1.5e3\r\nplain\r\n\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"\r\n";
+    let safe = "A\r\n'=1+1\r\n'+cmd|x\r\n'-a\r\n'@SUM(1)\r\n'\tx\r\n-5\r\n+1.5e3\r\nplain\r\n\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"\r\n+(39) 02 1234\r\n- 5\r\n-(5)\r\n+()\r\n-%\r\n";
     assert_eq!(out, safe);
     let kept = export(&table, &[("columnIds", column), ("formulas", "keep")]);
     assert!(kept.starts_with("A\r\n=1+1\r\n+cmd|x\r\n"), "{kept}");
@@ -353,6 +355,11 @@ fn marks_come_off_again_and_nothing_else_does(api: &Api) {
         "'",
         "'-5",
         "-",
+        "-,",
+        "+ ",
+        "-(5)",
+        "'-(5)",
+        "+(39)-2",
         "\t=x",
         "＝1",
         "=HYPERLINK(\"http://x\",\"y\")",
