@@ -129,6 +129,10 @@ fn bad_rows_are_told_one_by_one(api: &Api) {
         assert!(row["reason"].as_str().unwrap().contains(words), "{row}");
     }
     assert_eq!(rejected[0]["values"], json!(["1", "2", "3", "4"]));
+    for header in ["true", "false"] {
+        let told = import(&table, &[("header", header), ("createColumns", "false")], "A,B\n1,2,3\n");
+        assert_eq!(told["rejected"][0]["reason"], "has 3 cells, but the header has 2");
+    }
     assert_eq!(told["stopped"], false);
     assert_eq!(texts(&table, "A"), ["1", "6", "10\n11", "last"]);
 }
