@@ -249,7 +249,7 @@ impl<S: Service> Call<S> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// SHA-256 over the team, the path and the key.
+    /// SHA-256 over the team, the path with the query, and the key.
     pub name: [u8; 32],
     /// SHA-256 over method, path, query and body: the same for the same request, else another.
     pub fingerprint: [u8; 32],

@@ -139,7 +139,7 @@ async fn carry_out<S: Service>(
     let is_read = parts.method.is_safe();
     let (accept, key) = accept_params(plan, captured, &parts)?;
     let team = principal.as_ref().and_then(S::Principal::rate_key).map(|RateKey { team, .. }| team);
-    let name = key.zip(team).map(|(key, team)| repeats::name_of(team, parts.uri.path(), &key));
+    let name = key.zip(team).map(|(key, team)| repeats::name_of(team, &parts.uri, &key));
     // Who sends the same request at once waits for the answer to the first.
     let _turn = match name {
         Some(name) => Some(shared.turns.take(name).await),
