@@ -171,10 +171,12 @@ async fn carry_out<S: Service>(
         answers: Arc::clone(&shared.answers),
     };
     let reply = run(call).await?.admitted(&shared.answers, is_read).await?;
+    let written = reply.written.map(|project| project.to_string()).or(written);
     let mut response = reply.into_response(plan.status, plan.media);
     if is_read {
         return demanded.answer(response);
     }
+    response = with_sequence(shared, written, response).await;
     if let Some((name, hash)) = hash
         && let Some(fingerprint) = hash.fingerprint()
     {
@@ -183,7 +185,7 @@ async fn carry_out<S: Service>(
     if is_replay {
         response.headers_mut().insert(repeats::REPLAYED, repeats::IS_REPLAYED);
     }
-    Ok(with_sequence(shared, written, response).await)
+    Ok(response)
 }
 
 /// The body of a request whose answer will be kept; or the answer, if it was kept before.

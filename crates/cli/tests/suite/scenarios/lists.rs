@@ -19,6 +19,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Versions:
     a_list_follows_a_view_and_ad_hoc_filters_and_sorting,
     wrong_options_are_400_naming_them,
     a_write_says_what_a_list_must_count_in,
+    a_new_project_has_a_sequence_of_its_own,
 );
 
 /// A table whose rows are numbered from 0, made in batches so that ids of one millisecond are many.
@@ -331,4 +332,34 @@ fn a_write_says_what_a_list_must_count_in(api: &Api) {
     for never_told in ["soon", "-1", &(second + 1).to_string()] {
         list(never_told).offends(&["X-Rowmill-Sequence"]);
     }
+}
+
+fn a_new_project_has_a_sequence_of_its_own(api: &Api) {
+    let check = |answer: Answer| {
+        let sequence = answer.header("x-rowmill-sequence").expect(&answer.text).to_owned();
+        let id = answer.json["project"]["id"].as_str().unwrap().to_owned();
+        let list = Request::get(format!("/v4/projects/{id}/rows")).header("X-Rowmill-Sequence", &sequence);
+        api.send(list).ok();
+        (id, sequence.parse::<u64>().unwrap())
+    };
+    let (source, _) = check(api.post("/v4/projects", json!({ "title": "Source" })));
+    for number in 0..5 {
+        api.post(format!("/v4/projects/{source}/rows"), json!({ "n": number })).created();
+    }
+    let path = format!("/v4/projects/{source}/duplicate");
+    let written = api.patch(format!("/v4/projects/{source}"), json!({ "title": "Renamed" }));
+    let written: u64 = written.header("x-rowmill-sequence").unwrap().parse().unwrap();
+    let (_, copied) = check(api.post(path, json!({ "title": "Copy" })));
+    assert!(copied < written, "it is the copy's and not the source's: {copied}");
+    let send = || api.send(Request::post("/v4/projects/sample").header("Idempotency-Key", &source));
+    let (sample, told) = check(send());
+    assert_eq!(check(send()), (sample.clone(), told), "when it is repeated, too");
+    api.delete(format!("/v4/projects/{source}")).ok();
+    api.delete(format!("/v4/projects/{sample}")).ok();
+    let restore = |ids: Value| api.post("/v4/trash/restore", json!({ "projectIds": ids }));
+    let restored = restore(json!([source]));
+    assert_eq!(restored.json["restoredCount"], 1, "{}", restored.text);
+    let told: u64 = restored.header("x-rowmill-sequence").unwrap().parse().unwrap();
+    assert!(told >= written);
+    assert_eq!(restore(json!([source, sample])).header("x-rowmill-sequence"), None, "of which of them?");
 }
