@@ -18,6 +18,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Versions:
     the_total_can_be_left_out,
     a_list_follows_a_view_and_ad_hoc_filters_and_sorting,
     wrong_options_are_400_naming_them,
+    a_reference_to_an_empty_value_is_idle,
     a_write_says_what_a_list_must_count_in,
     a_new_project_has_a_sequence_of_its_own,
 );
@@ -314,6 +315,27 @@ fn wrong_options_are_400_naming_them(api: &Api) {
     }
     table.list(&[("viewId", "view_0190f0e0c5d67e8f80123456789abcde")]).refused(404, "view_not_found");
     table.list(&[("filters", "[]"), ("sorting", "[]")]).ok();
+}
+
+fn a_reference_to_an_empty_value_is_idle(api: &Api) {
+    let table = api.table(&["Source"]);
+    let source = table.column("Source").to_owned();
+    let reference = json!({ "templateId": "reference", "header": "Ref",
+        "referenceConfig": { "columnId": source, "path": "a" } });
+    let reference = table.add_column(reference);
+    let values = [json!("x"), json!(0), json!(false), json!(""), json!([]), json!({}), json!(null)];
+    let rows: Vec<Value> = values.iter().map(|value| json!({ "Source": { "a": value } })).collect();
+    let ids = table.insert(rows.into());
+    for (place, (id, value)) in ids.iter().zip(&values).enumerate() {
+        let status = if place < 3 { "completed" } else { "idle" };
+        assert_eq!(table.cells(id)[&reference], json!({ "value": value, "status": status }));
+        let listed = table.rows(&[("withStatus", "true")])["rows"][place]["cells"][&reference].clone();
+        assert_eq!(listed["status"], status, "{value}");
+    }
+    for (status, count) in [("completed", 3), ("idle", 4)] {
+        let filters = json!([{ "columnId": reference, "operator": "statusIs", "value": status }]).to_string();
+        assert_eq!(table.rows(&[("filters", &filters)])["pagination"]["totalRows"], count, "{status}");
+    }
 }
 
 fn a_write_says_what_a_list_must_count_in(api: &Api) {
