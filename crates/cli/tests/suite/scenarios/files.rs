@@ -143,9 +143,14 @@ fn a_mapping_says_where_fields_go(api: &Api) {
     let mapping = json!({ "E-Mail": email, "Phone": null, "Full": name }).to_string();
     let told = import(&table, &[("mapping", &mapping)], "E-Mail,Phone,Full,Name\na@b.c,1,Ada,other\n");
     assert_eq!(counts(&told), (1, 0, 0));
-    assert_eq!(told["fieldsIgnored"], json!(["Phone"]));
+    assert_eq!(told["fieldsIgnored"], json!(["Phone", "Name"]), "the column Name is another field's");
+    assert_eq!(told["columnsCreated"], json!([]));
     assert_eq!((texts(&table, "Email"), texts(&table, "Name")), (vec![json!("a@b.c")], vec![json!("Ada")]));
-    assert_eq!(texts(&table, "Name 2"), ["other"], "two fields never go to one column");
+    // Two equal headers are two fields.
+    let twins = api.table(&["Email"]);
+    let told = import(&twins, &[], "Email,Email\na@b.c,other\n");
+    assert_eq!(told["columnsCreated"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(texts(&twins, "Email 2"), ["other"], "two fields never go to one column");
     let places = json!({ "1": email }).to_string();
     import(&table, &[("header", "false"), ("createColumns", "false"), ("mapping", &places)], "x,second\n");
     assert_eq!(texts(&table, "Email"), ["a@b.c", "second"]);
