@@ -12,6 +12,7 @@ use rowmill_model::{Offence, Scopes};
 use serde_json::Value;
 
 use crate::answer::{Media, Reply};
+use crate::body_limit::BodyLimit;
 use crate::endpoint::{Access, Call, Endpoint, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
 use crate::payload::{Payload, Presence};
@@ -59,7 +60,7 @@ pub(crate) struct BodyDefinition {
     pub presence: Presence,
     pub is_checked: bool,
     pub media_types: &'static [&'static str],
-    pub bytes_max: u32,
+    pub limit: BodyLimit,
     pub schema: TypeSchema,
 }
 
@@ -98,7 +99,7 @@ impl<S: Service> Definition<S> {
                 presence: E::Body::PRESENCE,
                 is_checked: E::Body::IS_CHECKED,
                 media_types: E::Body::MEDIA,
-                bytes_max: E::BODY_BYTES_MAX,
+                limit: E::BODY_LIMIT,
                 schema: TypeSchema::of::<<E::Body as Payload>::Schema>(),
             },
             answer: TypeSchema::of::<E::Out>(),

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::answer::{Answer, Media};
 use crate::answer_memory::AnswerMemory;
+use crate::body_limit::BodyLimit;
 use crate::error::Error;
 use crate::payload::Payload;
 use crate::rate_limits::Rates;
@@ -43,8 +44,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const REPEATS: Repeats = Repeats::WithWork;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
-    /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
-    const BODY_BYTES_MAX: u32 = u32::MAX;
+    /// How large a body it takes.
+    const BODY_LIMIT: BodyLimit = BodyLimit::Body;
     /// The headers it reads beside those that the kit reads, for the document.
     const REQUEST_HEADERS: &'static [RequestHeader] = &[];
     /// The headers of success beside those that every answer has, for the document. Each is defined in

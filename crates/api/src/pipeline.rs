@@ -20,6 +20,7 @@ use uuid::Uuid;
 use crate::answer::Media;
 use crate::answer_memory::AnswerMemory;
 use crate::body;
+use crate::body_limit::BodyLimit;
 use crate::checks::{Checks, LazyChecks};
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
 use crate::deprecation::Deprecation;
@@ -61,7 +62,7 @@ pub(crate) struct Plan<S: Service> {
     pub takes_tag: bool,
     /// Whether there is a body, and how it is read.
     pub presence: Presence,
-    pub body_bytes_max: u32,
+    pub body_limit: BodyLimit,
     pub checks: LazyChecks,
     pub bind: Bind<S>,
 }
@@ -365,14 +366,14 @@ async fn accept_body<S: Service>(
             return Ok((accept(Content::Stream(body))?, None));
         }
         Presence::Whole => {
-            let bytes_max = shared.limits.body_bytes_max.min(plan.body_bytes_max);
+            let bytes_max = plan.body_limit.bytes_max(&shared.limits);
             let bytes =
                 body::read_bytes(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?;
             return Ok((accept(Content::Bytes(bytes))?, None));
         }
         Presence::None => String::new(),
         Presence::Optional | Presence::Required => {
-            let bytes_max = shared.limits.body_bytes_max.min(plan.body_bytes_max);
+            let bytes_max = plan.body_limit.bytes_max(&shared.limits);
             body::read(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?
         }
     };
