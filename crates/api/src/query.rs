@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 use rowmill_model::Offence;
+use rowmill_model::limits::OFFENCES_MAX;
 use serde_json::{Map, Value};
 
 use crate::check::Checker;
@@ -25,6 +26,25 @@ enum Kind {
     Boolean,
 }
 
+const NO_PARAMS: &str = "; this operation has no query parameters";
+
+/// Refuses every parameter of a query: for operations that have none, and no types that say so.
+pub(crate) fn refuse_all(query: Option<&str>) -> Result<(), Vec<Offence>> {
+    let refused = |pair: &str| {
+        let name = decode(pair.split_once('=').map_or(pair, |(name, _)| name));
+        name.map_or_else(
+            |message| Offence::new("", message),
+            |name| Offence::new(name, format!("is not a known query parameter{NO_PARAMS}")),
+        )
+    };
+    let offences: Vec<_> = pairs(query).take(OFFENCES_MAX).map(refused).collect();
+    if offences.is_empty() { Ok(()) } else { Err(offences) }
+}
+
+fn pairs(query: Option<&str>) -> impl Iterator<Item = &str> {
+    query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty())
+}
+
 impl QueryReader {
     pub(crate) fn new(limits: &SchemaLimits, query: TypeSchema) -> Result<Self, String> {
         let params =
@@ -36,7 +56,7 @@ impl QueryReader {
     pub(crate) fn read(&self, query: Option<&str>) -> Result<Value, Vec<Offence>> {
         let mut offences = Vec::new();
         let mut values = Map::new();
-        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        for pair in pairs(query) {
             if let Err(offence) = self.take(pair, &mut values) {
                 offences.push(offence);
             }
@@ -69,11 +89,7 @@ impl QueryReader {
 
     fn hint(&self) -> String {
         let names: Vec<_> = self.params.iter().map(|(name, _)| name.as_str()).collect();
-        if names.is_empty() {
-            "; this operation has no query parameters".to_owned()
-        } else {
-            format!("; known: {}", names.join(", "))
-        }
+        if names.is_empty() { NO_PARAMS.to_owned() } else { format!("; known: {}", names.join(", ")) }
     }
 }
 

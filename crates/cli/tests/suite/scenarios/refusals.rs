@@ -238,6 +238,15 @@ fn an_unknown_or_repeated_query_parameter_is_400_naming_it(api: &Api) {
     api.get("/v4/projects?colour=1").offends(&["colour"]);
     table.post("/rows?matchon=x", json!({})).offends(&["matchon"]);
     table.get("/rows?search=%ff").offends(&["search"]);
+    // Operations that need no key are no exception.
+    for path in ["/openapi.json", "/docs", "/healthz", "/readyz", "/metrics"] {
+        for right in [path.to_owned(), format!("{path}?")] {
+            // Metrics need a token of their own.
+            let expected = if path == "/metrics" { 401 } else { 200 };
+            assert_eq!(api.get(right.clone()).status(), expected, "{right}");
+        }
+        api.get(format!("{path}?colour=1&x")).offends(&["colour", "x"]);
+    }
 }
 
 /// One order for all operations: a request that is wrong in itself is told so, whatever it is about.
