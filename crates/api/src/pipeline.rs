@@ -13,7 +13,8 @@ use percent_encoding::percent_decode_str;
 use rowmill_app::off_async;
 use rowmill_fairness::Tenant;
 use rowmill_model::bounded_json::{self, Bounds, Refusal};
-use rowmill_model::{Limits, Scopes};
+use rowmill_model::limits::OFFENCES_MAX;
+use rowmill_model::{Limits, Offence, Scopes};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -394,9 +395,12 @@ fn check_body(checks: &Checks, presence: Presence, text: &str, limits: &Limits) 
     }
     let Some(checker) = &checks.body else { return Ok(()) };
     let part_bytes_max = usize::try_from(limits.cell_bytes_max).unwrap_or(usize::MAX).max(PART_BYTES_MIN);
-    let value = bounded_json::parse(text, Bounds { counts: &checks.counts, part_bytes_max });
+    let parsed = bounded_json::parse_noting_twins(text, Bounds { counts: &checks.counts, part_bytes_max });
+    let (value, twins) = parsed.map_err(refused)?;
+    let mut offences: Vec<_> = twins.into_iter().map(|path| Offence::new(path, "is given twice")).collect();
     // The parsed value is dropped before the typed body is made, so that there are never both.
-    let offences = checker.offences(value.map_err(refused)?, text.len());
+    offences.extend(checker.offences(value, text.len()));
+    offences.truncate(OFFENCES_MAX);
     if offences.is_empty() { Ok(()) } else { Err(Error::offences(offences)) }
 }
 

@@ -12,6 +12,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("refusals", Shared:
     another_content_type_is_415,
     a_body_that_is_not_json_is_400,
     all_offences_are_named_at_once_each_with_its_place,
+    a_field_that_is_given_twice_is_400_in_every_typed_body,
     an_unknown_field_in_a_typed_body_is_400_naming_it,
     an_unknown_or_repeated_query_parameter_is_400_naming_it,
     query_and_body_are_checked_before_what_the_path_names,
@@ -173,6 +174,23 @@ fn all_offences_are_named_at_once_each_with_its_place(api: &Api) {
         assert!(places.iter().any(|path| path.starts_with(place)), "{place}: {refusal}");
     }
     table.get("/rows?page=0&pageSize=1001&withStatus=maybe").offends(&["page", "pageSize", "withStatus"]);
+}
+
+fn a_field_that_is_given_twice_is_400_in_every_typed_body(api: &Api) {
+    let table = api.table(&["Name"]);
+    table.patch_text("", r#"{"title":"a","title":"b"}"#).offends(&["title"]);
+    table
+        .patch_text("", r#"{"settings":{"api":{"requireKey":true,"requireKey":false}},"foo":1}"#)
+        .offends(&["foo", "settings.api.requireKey"]);
+    table
+        .post_text(
+            "/views",
+            r#"{"name":"a","filters":[{"columnId":"Name","operator":"isEmpty","operator":"isNotEmpty"}]}"#,
+        )
+        .offends(&["filters[0].operator"]);
+    table.post_text("/trigger", r#"{"force":true,"force":false}"#).offends(&["force"]);
+    let project = r#"{"title":"a","columns":[{"templateId":"manual"},{"templateId":"manual","header":"x","header":"y"}]}"#;
+    api.send(Request::post("/v4/projects").text(project)).offends(&["columns[1].header"]);
 }
 
 fn an_unknown_field_in_a_typed_body_is_400_naming_it(api: &Api) {
