@@ -51,6 +51,9 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     /// The headers of success beside those that every answer has, for the document. Each is defined in
     /// `openapi/components.rs`.
     const ANSWER_HEADERS: &'static [&'static str] = &[];
+    /// Whether it is asked what else is wrong with a request whose query or body has been found wrong. Its use case must
+    /// then refuse what is known to be wrong before it does anything: `app/known_offences.rs`.
+    const CHECKS_REST: bool = false;
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
     /// Whether it answers with an `ETag`. A GET then takes `If-None-Match`, and a PATCH or DELETE `If-Match`.

@@ -212,6 +212,15 @@ impl Error {
         AppError::invalid(details).into()
     }
 
+    /// The failure of a request of which this much was known to be wrong.
+    pub(crate) fn among(self, known: Vec<Offence>) -> Self {
+        match self {
+            Self::App(error) => error.among(known).into(),
+            other if known.is_empty() => other,
+            _ => Self::offences(known),
+        }
+    }
+
     pub fn status(&self) -> StatusCode {
         verdict(self).0
     }

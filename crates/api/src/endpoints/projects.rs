@@ -138,6 +138,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     const STATUS: StatusCode = StatusCode::CREATED;
     const ANSWER_HEADERS: &'static [&'static str] = &[SEQUENCE];
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<Nothing>;
     type Query = Nothing;
     type Body = Json<ProjectCreate>;
@@ -267,6 +268,7 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
     const DESCRIPTION: &'static str = "Updates the given fields. `metadata` is replaced, `settings` are merged. If the project's API is \
      disabled, only the change that enables it is accepted.";
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ProjectPatch>;

@@ -12,6 +12,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("refusals", Shared:
     another_content_type_is_415,
     a_body_that_is_not_json_is_400,
     all_offences_are_named_at_once_each_with_its_place,
+    what_several_steps_find_is_told_together,
     a_field_that_is_given_twice_is_400_in_every_typed_body,
     an_unknown_field_in_a_typed_body_is_400_naming_it,
     an_unknown_or_repeated_query_parameter_is_400_naming_it,
@@ -174,6 +175,49 @@ fn all_offences_are_named_at_once_each_with_its_place(api: &Api) {
         assert!(places.iter().any(|path| path.starts_with(place)), "{place}: {refusal}");
     }
     table.get("/rows?page=0&pageSize=1001&withStatus=maybe").offends(&["page", "pageSize", "withStatus"]);
+}
+
+/// Whichever step of the check finds it: of query and types, of unknown fields, of texts, templates and filters.
+fn what_several_steps_find_is_told_together(api: &Api) {
+    let table = api.table(&["Name"]);
+    let name = format!("/columns/{}", table.column("Name"));
+    let before = table.get("").ok();
+    let check = |method: &'static str, path: String, body: Value, places: &[&str]| {
+        api.send(Request::new(method, path).json(&body)).offends(places);
+    };
+    let projects = || "/v4/projects".to_owned();
+    check("POST", projects(), json!({ "title": "", "foo": 1 }), &["foo", "title"]);
+    check("POST", projects(), json!({ "title": " ", "autoplay": "yes" }), &["autoplay", "title"]);
+    let columns =
+        json!([{ "templateId": "nope", "header": "x".repeat(256), "foo": 1 }, { "templateId": "manual" }]);
+    let places = ["columns[0].foo", "columns[0].header", "columns[0].templateId", "title"];
+    check("POST", projects(), json!({ "title": "", "columns": columns }), &places);
+    check("PATCH", table.path(""), json!({ "title": " ", "foo": 1 }), &["foo", "title"]);
+    let column = json!({ "templateId": "nope", "header": "", "foo": 1 });
+    check("POST", table.path("/columns"), column, &["foo", "header", "templateId"]);
+    check("POST", table.path("/columns?nope=1"), json!({ "templateId": "nope" }), &["nope", "templateId"]);
+    check("PATCH", table.path(&name), json!({ "header": "", "foo": 1 }), &["foo", "header"]);
+    let view = json!({ "name": "", "foo": 1, "filters": [1] });
+    check("POST", table.path("/views"), view, &["filters[0]", "foo", "name"]);
+    // What is right otherwise is not written.
+    check("POST", projects(), json!({ "title": "Right", "folderId": "together", "foo": 1 }), &["foo"]);
+    check("PATCH", table.path(""), json!({ "title": "Right", "foo": 1 }), &["foo"]);
+    check("POST", table.path("/columns"), json!({ "templateId": "manual", "foo": 1 }), &["foo"]);
+    check("PATCH", table.path(&name), json!({ "header": "Right", "foo": 1 }), &["foo"]);
+    check("POST", table.path("/views"), json!({ "name": "Right", "foo": 1 }), &["foo"]);
+    assert_eq!(table.get("").ok(), before);
+    assert_eq!(table.get("/views").ok()["views"], json!([]));
+    assert_eq!(api.get("/v4/projects?folderId=together").ok()["projects"], json!([]));
+
+    table.get("/rows?page=0&filters=[1]").offends(&["filters[0]", "page"]);
+    table.get("/rows?filters=[1]&sorting=[1]&columnIds=zz").offends(&[
+        "columnIds",
+        "filters[0]",
+        "sorting[0]",
+    ]);
+    table.get("/rows?filters=x&sorting=[1]&nope=1").offends(&["filters", "nope", "sorting[0]"]);
+    table.get("/rows?page=0&columnIds=zz&cursor=x").offends(&["columnIds", "cursor", "page"]);
+    table.get("/rows?page=0").offends(&["page"]);
 }
 
 fn a_field_that_is_given_twice_is_400_in_every_typed_body(api: &Api) {
