@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
+use rowmill_model::ProjectId;
 use serde::Serialize;
 
 use crate::answer_memory::{AnswerMemory, held};
@@ -20,6 +21,7 @@ pub struct Answer<T> {
     headers: HeaderMap,
     content: Content<T>,
     charge: Option<Charge>,
+    written: Option<ProjectId>,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl<T: Serialize> Answer<T> {
     }
 
     fn of(content: Content<T>) -> Self {
-        Self { status: None, media: None, headers: HeaderMap::new(), content, charge: None }
+        Self { status: None, media: None, headers: HeaderMap::new(), content, charge: None, written: None }
     }
 
     /// Instead of [`crate::endpoint::Endpoint::MEDIA`]. The document must know of it: [`crate::endpoint::Endpoint::MEDIA_ALSO`].
@@ -85,6 +87,13 @@ impl<T: Serialize> Answer<T> {
         Self { charge, ..self }
     }
 
+    /// With the sequence of a project that was written, where that is not the one that the path names. The document must
+    /// know of it: [`crate::endpoint::Endpoint::ANSWER_HEADERS`].
+    #[must_use]
+    pub(crate) fn having_written(self, project: ProjectId) -> Self {
+        Self { written: Some(project), ..self }
+    }
+
     /// Instead of [`crate::endpoint::Endpoint::STATUS`]. The document must know of it: [`crate::endpoint::Endpoint::STATUS_ALSO`].
     #[must_use]
     pub fn with_status(self, status: StatusCode) -> Self {
@@ -93,13 +102,13 @@ impl<T: Serialize> Answer<T> {
 
     /// The answer without its type: the value becomes the bytes of a body.
     pub(crate) fn into_reply(self) -> Result<Reply, Error> {
-        let Self { status, media, headers, content, charge } = self;
+        let Self { status, media, headers, content, charge, written } = self;
         let body = match content {
             Content::Value(value) => paced::body(render(&value)?),
             Content::Rendered(bytes) => paced::body(bytes),
             Content::Streamed(body) => body,
         };
-        Ok(Reply { status, media, headers, body, charge })
+        Ok(Reply { status, media, headers, body, charge, written })
     }
 }
 
@@ -133,6 +142,8 @@ pub(crate) struct Reply {
     headers: HeaderMap,
     body: Body,
     charge: Option<Charge>,
+    /// The project that was written, where that is not the one that the path names.
+    pub(crate) written: Option<ProjectId>,
 }
 
 impl Reply {

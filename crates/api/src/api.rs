@@ -86,8 +86,9 @@ impl<S: Service> Api<S> {
             deprecated_at: definition.headers.deprecated_at,
             repeats: definition.repeats_here(),
             takes_tag: definition.headers.is_tagged && definition.method != Method::POST,
+            checks_rest: definition.checks_rest,
             presence: definition.body.presence,
-            body_bytes_max: definition.body.bytes_max,
+            body_limit: definition.body.limit,
             checks: LazyChecks::new(self.schema_limits.clone(), definition.query, definition.body),
             bind: definition.bind,
         });

@@ -10,6 +10,7 @@ use rowmill_model::Limits;
 use zstd::stream::raw::{self, DParameter};
 use zstd::stream::zio;
 
+use crate::body_limit::BytesMax;
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::json_guard::guard;
@@ -27,7 +28,7 @@ const STEP_BYTES: usize = 4 * 1024;
 pub(crate) async fn read(
     headers: &HeaderMap,
     body: &mut Body,
-    bytes_max: u32,
+    bytes_max: BytesMax,
     limits: &Limits,
     memory: &mut Reservation,
 ) -> Result<String, Error> {
@@ -43,7 +44,7 @@ pub(crate) async fn read(
 pub(crate) async fn read_bytes(
     headers: &HeaderMap,
     body: &mut Body,
-    bytes_max: u32,
+    bytes_max: BytesMax,
     limits: &Limits,
     memory: &mut Reservation,
 ) -> Result<Vec<u8>, Error> {
@@ -52,7 +53,7 @@ pub(crate) async fn read_bytes(
     }
     let too_large = || Error::BodyTooLarge { bytes_max };
     let length = content_length(headers);
-    let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    let most = usize::try_from(bytes_max.number).unwrap_or(usize::MAX);
     if length.is_some_and(|length| length > most) {
         return Err(too_large());
     }
@@ -272,6 +273,8 @@ mod tests {
         zstd::encode_all(text.as_bytes(), 1).unwrap()
     }
 
+    const BYTES_MAX: BytesMax = BytesMax { number: 100, name: "bodyBytesMax" };
+
     /// Reads a body with a limit of 100 bytes: its text, or its error code.
     #[track_caller]
     fn check(content_type: &str, encoding: &str, body: impl Into<Vec<u8>>, expected: &str) {
@@ -284,7 +287,7 @@ mod tests {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (mut body, mut memory) = (Body::from(body.into()), RequestMemory::new(0).reserve());
-        let got = runtime.block_on(read(&headers, &mut body, 100, &Limits::default(), &mut memory));
+        let got = runtime.block_on(read(&headers, &mut body, BYTES_MAX, &Limits::default(), &mut memory));
         assert_eq!(got.unwrap_or_else(|error| error.code().to_owned()), expected);
     }
 

@@ -40,9 +40,11 @@ impl Deadline {
     ) -> Result<Option<Result<Bytes, axum::Error>>, Error> {
         let Self { wait_seconds_max, bytes_per_second_min, .. } = *self;
         let start = self.clock.monotonic();
-        let frame = tokio::time::timeout(self.left, body.frame())
-            .await
-            .map_err(|_| Error::BodyTimeout { wait_seconds_max, bytes_per_second_min })?;
+        let Ok(frame) = tokio::time::timeout(self.left, body.frame()).await else {
+            // Whoever reads on, to be rid of the rest, waits no longer.
+            self.left = Duration::ZERO;
+            return Err(Error::BodyTimeout { wait_seconds_max, bytes_per_second_min });
+        };
         self.left = self.left.saturating_sub(self.clock.monotonic().saturating_duration_since(start));
         let piece = frame.map(|frame| frame.map(|frame| frame.into_data().unwrap_or_default()));
         if let Some(Ok(data)) = &piece {
@@ -120,6 +122,18 @@ mod tests {
         assert_eq!(send(16 * 1024, second, 2_048).await, Ok(2_048));
         // Half of it: every second of waiting earns half a one.
         assert!(matches!(send(8 * 1024, second, 2_048).await, Err(55..=60)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_reads_on_after_the_deadline_waits_no_longer() {
+        let mut body = Body::from_stream(stream::pending::<Result<&str, std::convert::Infallible>>());
+        let mut deadline = Deadline::by(&RuntimeClock, 60, &Limits::default());
+        let start = RuntimeClock.monotonic();
+        for _ in 0..3 {
+            assert!(deadline.piece(&mut body).await.is_err());
+        }
+        let waited = RuntimeClock.monotonic().duration_since(start);
+        assert!((60..62).contains(&waited.as_secs()), "{waited:?}");
     }
 
     #[tokio::test(start_paused = true)]

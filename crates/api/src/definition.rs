@@ -12,6 +12,7 @@ use rowmill_model::{Offence, Scopes};
 use serde_json::Value;
 
 use crate::answer::{Media, Reply};
+use crate::body_limit::BodyLimit;
 use crate::endpoint::{Access, Call, Endpoint, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
 use crate::payload::{Payload, Presence};
@@ -32,6 +33,7 @@ pub(crate) struct Definition<S: Service> {
     pub media: Media,
     pub media_also: Option<Media>,
     pub repeats: Repeats,
+    pub checks_rest: bool,
     pub reads_rows: bool,
     pub request_headers: &'static [RequestHeader],
     pub answer_headers: &'static [&'static str],
@@ -59,7 +61,7 @@ pub(crate) struct BodyDefinition {
     pub presence: Presence,
     pub is_checked: bool,
     pub media_types: &'static [&'static str],
-    pub bytes_max: u32,
+    pub limit: BodyLimit,
     pub schema: TypeSchema,
 }
 
@@ -84,6 +86,7 @@ impl<S: Service> Definition<S> {
             media: E::MEDIA,
             media_also: E::MEDIA_ALSO,
             repeats: E::REPEATS,
+            checks_rest: E::CHECKS_REST,
             reads_rows: E::READS_ROWS,
             request_headers: E::REQUEST_HEADERS,
             answer_headers: E::ANSWER_HEADERS,
@@ -98,7 +101,7 @@ impl<S: Service> Definition<S> {
                 presence: E::Body::PRESENCE,
                 is_checked: E::Body::IS_CHECKED,
                 media_types: E::Body::MEDIA,
-                bytes_max: E::BODY_BYTES_MAX,
+                limit: E::BODY_LIMIT,
                 schema: TypeSchema::of::<<E::Body as Payload>::Schema>(),
             },
             answer: TypeSchema::of::<E::Out>(),

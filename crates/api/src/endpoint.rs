@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::answer::{Answer, Media};
 use crate::answer_memory::AnswerMemory;
+use crate::body_limit::BodyLimit;
 use crate::error::Error;
 use crate::payload::Payload;
 use crate::rate_limits::Rates;
@@ -43,13 +44,16 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const REPEATS: Repeats = Repeats::WithWork;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
-    /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
-    const BODY_BYTES_MAX: u32 = u32::MAX;
+    /// How large a body it takes.
+    const BODY_LIMIT: BodyLimit = BodyLimit::Body;
     /// The headers it reads beside those that the kit reads, for the document.
     const REQUEST_HEADERS: &'static [RequestHeader] = &[];
     /// The headers of success beside those that every answer has, for the document. Each is defined in
     /// `openapi/components.rs`.
     const ANSWER_HEADERS: &'static [&'static str] = &[];
+    /// Whether it is asked what else is wrong with a request whose query or body has been found wrong. Its use case must
+    /// then refuse what is known to be wrong before it does anything: `app/known_offences.rs`.
+    const CHECKS_REST: bool = false;
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
     /// Whether it answers with an `ETag`. A GET then takes `If-None-Match`, and a PATCH or DELETE `If-Match`.
@@ -249,7 +253,7 @@ impl<S: Service> Call<S> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// SHA-256 over the team, the path and the key.
+    /// SHA-256 over the team, the path with the query, and the key.
     pub name: [u8; 32],
     /// SHA-256 over method, path, query and body: the same for the same request, else another.
     pub fingerprint: [u8; 32],

@@ -11,6 +11,7 @@ use rowmill_model::limits::OFFENCES_MAX;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::body_limit::BytesMax;
 use crate::request_log::Correspondent;
 
 /// How many offences one answer names. The rest would only cost memory.
@@ -33,8 +34,8 @@ pub enum Error {
     MethodNotAllowed,
     #[error("{0}")]
     NotJson(String),
-    #[error("The body exceeds the limit of {bytes_max} bytes (bodyBytesMax)")]
-    BodyTooLarge { bytes_max: u32 },
+    #[error("The body exceeds the limit of {} bytes ({})", .bytes_max.number, .bytes_max.name)]
+    BodyTooLarge { bytes_max: BytesMax },
     #[error("The file exceeds the limit of {bytes_max} bytes (importBytesMax)")]
     FileTooLarge { bytes_max: u32 },
     #[error(
@@ -211,6 +212,15 @@ impl Error {
         AppError::invalid(details).into()
     }
 
+    /// The failure of a request of which this much was known to be wrong.
+    pub(crate) fn among(self, known: Vec<Offence>) -> Self {
+        match self {
+            Self::App(error) => error.among(known).into(),
+            other if known.is_empty() => other,
+            _ => Self::offences(known),
+        }
+    }
+
     pub fn status(&self) -> StatusCode {
         verdict(self).0
     }
@@ -385,7 +395,11 @@ mod tests {
         check(AppError::InDoubt("away".into()).into(), 503, "outcome_unknown");
         check(AppError::Stopping.into(), 503, "stopping");
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
-        check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
+        check(
+            Error::BodyTooLarge { bytes_max: BytesMax { number: 1, name: "bodyBytesMax" } },
+            413,
+            "body_too_large",
+        );
         check(Error::Busy, 503, "busy");
         check(Error::BodyTimeout { wait_seconds_max: 1, bytes_per_second_min: 1 }, 400, "request_timeout");
         check(Error::TooManyConnections, 503, "too_many_connections");

@@ -144,8 +144,7 @@ fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shap
         cells.pop();
     }
     if cells.len() > columns.len() {
-        let first = if shape.has_header { "header" } else { "first line" };
-        let reason = format!("has {} cells, but the {first} has {}", cells.len(), columns.len());
+        let reason = format!("has {} cells, but the header has {}", cells.len(), columns.len());
         return Err(RowError { reason, values: cells });
     }
     // A line without any filled cell says nothing.

@@ -9,6 +9,8 @@ mod answer;
 mod answer_memory;
 pub mod api;
 mod body;
+mod body_check;
+mod body_limit;
 mod byte_budget;
 mod check;
 mod checks;

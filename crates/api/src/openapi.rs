@@ -260,7 +260,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
     let has_body = operation.body.is_some();
     let is_webhook = operation.access == Access::Webhook;
     [
-        (StatusCode::BAD_REQUEST, is_limited),
+        (StatusCode::BAD_REQUEST, true),
         (StatusCode::UNAUTHORIZED, needs_key || is_webhook || operation.needs_token),
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),

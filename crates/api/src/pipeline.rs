@@ -10,24 +10,25 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
-use rowmill_app::off_async;
+use rowmill_app::{knowing, off_async};
 use rowmill_fairness::Tenant;
-use rowmill_model::bounded_json::{self, Bounds, Refusal};
-use rowmill_model::{Limits, Scopes};
+use rowmill_model::{Limits, Offence, Scopes};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::answer::Media;
+use crate::answer::{Media, Reply};
 use crate::answer_memory::AnswerMemory;
 use crate::body;
-use crate::checks::{Checks, LazyChecks};
+use crate::body_check::{CheckedBody, check_body};
+use crate::body_limit::BodyLimit;
+use crate::checks::LazyChecks;
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
 use crate::deprecation::Deprecation;
 use crate::endpoint::{Access, Call, Head, Idempotency, Principal as _, RateKey, Repeats, SEQUENCE, Service};
 use crate::error::Error;
 use crate::etag::Preconditions;
 use crate::layers::RequestId;
-use crate::payload::{Presence, not_json};
+use crate::payload::Presence;
 use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
 use crate::repeats::{self, BodyHash, Turns};
 use crate::request_log::CalledBy;
@@ -35,8 +36,6 @@ use crate::request_memory::{RequestMemory, Reservation};
 
 /// What an import holds of its file at a time.
 const STREAMED_BYTES: usize = 4 * 1024 * 1024;
-/// Names, addresses and keys are no cells: they have limits of their own, whatever that of a cell is.
-const PART_BYTES_MIN: usize = 64 * 1024;
 
 /// What all requests share.
 pub(crate) struct Shared<S> {
@@ -59,9 +58,11 @@ pub(crate) struct Plan<S: Service> {
     pub repeats: Repeats,
     /// Whether a write compares the entity tag that it demands.
     pub takes_tag: bool,
+    /// Whether the endpoint is asked what else is wrong with a request that is wrong.
+    pub checks_rest: bool,
     /// Whether there is a body, and how it is read.
     pub presence: Presence,
-    pub body_bytes_max: u32,
+    pub body_limit: BodyLimit,
     pub checks: LazyChecks,
     pub bind: Bind<S>,
 }
@@ -137,9 +138,9 @@ async fn carry_out<S: Service>(
         demanded.check_none_is_lost()?;
     }
     let is_read = parts.method.is_safe();
-    let (accept, key) = accept_params(plan, captured, &parts)?;
+    let Params { accept, key, wrong: mut known } = accept_params(plan, captured, &parts)?;
     let team = principal.as_ref().and_then(S::Principal::rate_key).map(|RateKey { team, .. }| team);
-    let name = key.zip(team).map(|(key, team)| repeats::name_of(team, parts.uri.path(), &key));
+    let name = key.zip(team).map(|(key, team)| repeats::name_of(team, &parts.uri, &key));
     // Who sends the same request at once waits for the answer to the first.
     let _turn = match name {
         Some(name) => Some(shared.turns.take(name).await),
@@ -154,7 +155,9 @@ async fn carry_out<S: Service>(
     };
     // Held until the answer is made: what was read lives as long.
     let mut memory = shared.memory.reserve();
-    let (run, idempotency) = accept_body(shared, plan, body, &parts, name, accept, &mut memory).await?;
+    let accepted = accept_body(shared, plan, body, &parts, name, accept, &mut memory).await;
+    let Accepted { run, idempotency, wrong } = accepted.map_err(|error| error.among(known.clone()))?;
+    known.extend(wrong);
     let is_replay = is_replay(shared, plan.repeats, idempotency.as_ref()).await;
     let call = Call {
         state: shared.state.clone(),
@@ -170,11 +173,13 @@ async fn carry_out<S: Service>(
         idempotency,
         answers: Arc::clone(&shared.answers),
     };
-    let reply = run(call).await?.admitted(&shared.answers, is_read).await?;
+    let reply = answer_of(run, call, known).await?.admitted(&shared.answers, is_read).await?;
+    let written = reply.written.map(|project| project.to_string()).or(written);
     let mut response = reply.into_response(plan.status, plan.media);
     if is_read {
         return demanded.answer(response);
     }
+    response = with_sequence(shared, written, response).await;
     if let Some((name, hash)) = hash
         && let Some(fingerprint) = hash.fingerprint()
     {
@@ -183,7 +188,7 @@ async fn carry_out<S: Service>(
     if is_replay {
         response.headers_mut().insert(repeats::REPLAYED, repeats::IS_REPLAYED);
     }
-    Ok(with_sequence(shared, written, response).await)
+    Ok(response)
 }
 
 /// The body of a request whose answer will be kept; or the answer, if it was kept before.
@@ -326,25 +331,46 @@ pub(crate) fn count(
     }
 }
 
+/// What a request says beside its body.
+struct Params<S: Service> {
+    accept: Accept<S>,
+    key: Option<String>,
+    /// What is wrong with them, where the rest is checked all the same.
+    wrong: Vec<Offence>,
+}
+
 /// The path, the query and the idempotency key. The offences of query and key are told together.
 fn accept_params<S: Service>(
     plan: &Plan<S>,
     captured: Map<String, Value>,
     parts: &Parts,
-) -> Result<(Accept<S>, Option<String>), Error> {
+) -> Result<Params<S>, Error> {
     // Who sends a webhook may add parameters of its own to the address it was given.
     let query = parts.uri.query().filter(|_| !plan.access.is_inbound());
-    let bound = (plan.bind)(Value::Object(captured), plan.checks.get()?.query.read(query));
-    match (bound, repeats::sent_key(plan.repeats, parts)) {
-        (Ok(accept), Ok(key)) => Ok((accept, key)),
-        (Err(Rejected::Path), _) => Err(Error::UnknownPath),
-        (Err(Rejected::Query(offences)), Ok(_)) => Err(Error::offences(offences)),
-        (Ok(_), Err(offence)) => Err(Error::offences(vec![offence])),
-        (Err(Rejected::Query(mut offences)), Err(offence)) => {
-            offences.push(offence);
+    let mut wrong = Vec::new();
+    let query = plan.checks.get()?.query.read(query).or_else(|refused| {
+        wrong = refused.offences;
+        // What is right of it, so that the path and the body can be read.
+        refused.rest.filter(|_| plan.checks_rest).ok_or_else(|| std::mem::take(&mut wrong))
+    });
+    let (bound, key) = ((plan.bind)(Value::Object(captured), query), repeats::sent_key(plan.repeats, parts));
+    let key = key.map_err(|offence| wrong.push(offence)).unwrap_or_default();
+    match bound {
+        Err(Rejected::Path) => Err(Error::UnknownPath),
+        Err(Rejected::Query(mut offences)) => {
+            offences.append(&mut wrong);
             Err(Error::offences(offences))
         }
+        Ok(_) if !wrong.is_empty() && !plan.checks_rest => Err(Error::offences(wrong)),
+        Ok(accept) => Ok(Params { accept, key, wrong }),
     }
+}
+
+/// A request that can be carried out; or, if something is wrong with its body, checked further.
+struct Accepted<S: Service> {
+    run: Run<S>,
+    idempotency: Option<Idempotency>,
+    wrong: Vec<Offence>,
 }
 
 /// Reads the body, checks and parses it. A streamed one is only handed on.
@@ -356,50 +382,48 @@ async fn accept_body<S: Service>(
     name: Option<[u8; 32]>,
     accept: Accept<S>,
     memory: &mut Reservation,
-) -> Result<(Run<S>, Option<Idempotency>), Error> {
+) -> Result<Accepted<S>, Error> {
     let text = match plan.presence {
         Presence::Streamed => {
             memory.grow_to(STREAMED_BYTES)?;
-            return Ok((accept(Content::Stream(body))?, None));
+            return Ok(Accepted {
+                run: accept(Content::Stream(body))?,
+                idempotency: None,
+                wrong: Vec::new(),
+            });
         }
         Presence::Whole => {
-            let bytes_max = shared.limits.body_bytes_max.min(plan.body_bytes_max);
+            let bytes_max = plan.body_limit.bytes_max(&shared.limits);
             let bytes =
                 body::read_bytes(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?;
-            return Ok((accept(Content::Bytes(bytes))?, None));
+            return Ok(Accepted {
+                run: accept(Content::Bytes(bytes))?,
+                idempotency: None,
+                wrong: Vec::new(),
+            });
         }
         Presence::None => String::new(),
         Presence::Optional | Presence::Required => {
-            let bytes_max = shared.limits.body_bytes_max.min(plan.body_bytes_max);
+            let bytes_max = plan.body_limit.bytes_max(&shared.limits);
             body::read(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?
         }
     };
     off_async(text.len(), || {
         let idempotency =
             name.map(|name| Idempotency { name, fingerprint: repeats::fingerprint(parts, &text) });
-        check_body(plan.checks.get()?, plan.presence, &text, &shared.limits)?;
-        Ok((accept(Content::Text(text))?, idempotency))
+        let (checks, limits) = (plan.checks.get()?, &*shared.limits);
+        let checked = check_body(checks, plan.presence, text, limits, plan.checks_rest)?;
+        let CheckedBody { text, wrong } = checked;
+        Ok(Accepted { run: accept(Content::Text(text))?, idempotency, wrong })
     })
 }
 
-fn check_body(checks: &Checks, presence: Presence, text: &str, limits: &Limits) -> Result<(), Error> {
-    if text.is_empty() {
-        return match presence {
-            Presence::Required => Err(Error::offence("", "a JSON body is required")),
-            Presence::None | Presence::Optional | Presence::Streamed | Presence::Whole => Ok(()),
-        };
+/// What the endpoint answers. Of a request of which something is known to be wrong it finds out what else is.
+async fn answer_of<S: Service>(run: Run<S>, call: Call<S>, known: Vec<Offence>) -> Result<Reply, Error> {
+    if known.is_empty() {
+        return run(call).await;
     }
-    let Some(checker) = &checks.body else { return Ok(()) };
-    let part_bytes_max = usize::try_from(limits.cell_bytes_max).unwrap_or(usize::MAX).max(PART_BYTES_MIN);
-    let value = bounded_json::parse(text, Bounds { counts: &checks.counts, part_bytes_max });
-    // The parsed value is dropped before the typed body is made, so that there are never both.
-    let offences = checker.offences(value.map_err(refused)?, text.len());
-    if offences.is_empty() { Ok(()) } else { Err(Error::offences(offences)) }
-}
-
-fn refused(refusal: Refusal) -> Error {
-    match refusal {
-        Refusal::NotJson(error) => not_json(&error),
-        limit => rowmill_app::Error::limit(limit.field(), limit.to_string()).into(),
-    }
+    let call = Call { idempotency: None, ..call };
+    let more = knowing(&known, run(call)).await.err();
+    Err(more.unwrap_or_else(|| Error::offences(Vec::new())).among(known))
 }

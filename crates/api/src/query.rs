@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 use rowmill_model::Offence;
+use rowmill_model::limits::OFFENCES_MAX;
 use serde_json::{Map, Value};
 
 use crate::check::Checker;
@@ -16,6 +17,14 @@ pub(crate) struct QueryReader {
     checker: Checker,
 }
 
+/// A query that is refused.
+#[derive(Debug)]
+pub(crate) struct WrongQuery {
+    pub offences: Vec<Offence>,
+    /// The parameters that are right, by which the rest of the request can be checked.
+    pub rest: Option<Value>,
+}
+
 /// How a parameter's text becomes a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -23,6 +32,25 @@ enum Kind {
     Integer,
     Number,
     Boolean,
+}
+
+const NO_PARAMS: &str = "; this operation has no query parameters";
+
+/// Refuses every parameter of a query: for operations that have none, and no types that say so.
+pub(crate) fn refuse_all(query: Option<&str>) -> Result<(), Vec<Offence>> {
+    let refused = |pair: &str| {
+        let name = decode(pair.split_once('=').map_or(pair, |(name, _)| name));
+        name.map_or_else(
+            |message| Offence::new("", message),
+            |name| Offence::new(name, format!("is not a known query parameter{NO_PARAMS}")),
+        )
+    };
+    let offences: Vec<_> = pairs(query).take(OFFENCES_MAX).map(refused).collect();
+    if offences.is_empty() { Ok(()) } else { Err(offences) }
+}
+
+fn pairs(query: Option<&str>) -> impl Iterator<Item = &str> {
+    query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty())
 }
 
 impl QueryReader {
@@ -33,10 +61,10 @@ impl QueryReader {
     }
 
     /// The parameters as an object, or everything that is wrong with them.
-    pub(crate) fn read(&self, query: Option<&str>) -> Result<Value, Vec<Offence>> {
+    pub(crate) fn read(&self, query: Option<&str>) -> Result<Value, WrongQuery> {
         let mut offences = Vec::new();
         let mut values = Map::new();
-        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        for pair in pairs(query) {
             if let Err(offence) = self.take(pair, &mut values) {
                 offences.push(offence);
             }
@@ -47,9 +75,18 @@ impl QueryReader {
         }
         // A parameter that was refused already is not also reported as missing.
         let is_news = |offence: &Offence| offences.iter().all(|known: &Offence| known.path != offence.path);
-        let more: Vec<_> = self.checker.offences(values, 0).into_iter().filter(is_news).collect();
+        let more: Vec<_> = self.checker.offences(values.clone(), 0).into_iter().filter(is_news).collect();
         offences.extend(more);
-        Err(offences)
+        let rest = self.rest(values, &offences);
+        Err(WrongQuery { offences, rest })
+    }
+
+    /// What is left without the parameters that are wrong, if that is a query.
+    fn rest(&self, values: Value, offences: &[Offence]) -> Option<Value> {
+        let Value::Object(mut values) = values else { return None };
+        values.retain(|name, _| offences.iter().all(|offence| offence.path != *name));
+        let rest = Value::Object(values);
+        self.checker.is_valid(&rest).then_some(rest)
     }
 
     fn take(&self, pair: &str, values: &mut Map<String, Value>) -> Result<(), Offence> {
@@ -69,11 +106,7 @@ impl QueryReader {
 
     fn hint(&self) -> String {
         let names: Vec<_> = self.params.iter().map(|(name, _)| name.as_str()).collect();
-        if names.is_empty() {
-            "; this operation has no query parameters".to_owned()
-        } else {
-            format!("; known: {}", names.join(", "))
-        }
+        if names.is_empty() { NO_PARAMS.to_owned() } else { format!("; known: {}", names.join(", ")) }
     }
 }
 
@@ -144,8 +177,8 @@ mod tests {
         let limits = SchemaLimits::new(&Limits::default());
         let listing = TypeSchema::of::<Listing>();
         let reader = QueryReader::new(&limits, listing).unwrap();
-        let values = reader.read(Some(query)).map_err(|offences| -> Vec<String> {
-            offences.into_iter().map(|Offence { path, message }| format!("{path} {message}")).collect()
+        let values = reader.read(Some(query)).map_err(|wrong| -> Vec<String> {
+            wrong.offences.into_iter().map(|Offence { path, message }| format!("{path} {message}")).collect()
         })?;
         Ok(serde_json::from_value(values).unwrap())
     }

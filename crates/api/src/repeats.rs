@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use axum::body::{Body, Bytes};
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::request::Parts;
-use axum::http::{Response, StatusCode};
+use axum::http::{Response, StatusCode, Uri};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
@@ -53,11 +53,16 @@ pub(crate) fn sent_key(repeats: Repeats, parts: &Parts) -> Result<Option<String>
     Ok(Some(text.to_owned()).filter(|_| repeats != Repeats::Freely))
 }
 
-/// What names a request: whose it is, where it goes, its key.
-pub(crate) fn name_of(team: u128, path: &str, key: &str) -> [u8; 32] {
+/// What names a request: whose it is, where it goes, its key. The query is part of where: it says what is done, so with
+/// another one it is another request.
+pub(crate) fn name_of(team: u128, uri: &Uri, key: &str) -> [u8; 32] {
     let mut name = Sha256::new();
     name.update(team.to_be_bytes());
-    name.update(path);
+    name.update(uri.path());
+    if let Some(query) = uri.query().filter(|query| !query.is_empty()) {
+        name.update("?");
+        name.update(query);
+    }
     name.update([0]);
     name.update(key);
     name.finalize().into()

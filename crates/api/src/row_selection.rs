@@ -17,6 +17,16 @@ pub(crate) fn filters_and_sorting(
     sorting: Option<&str>,
     limits: &Limits,
 ) -> Result<(Option<Value>, Option<Value>), Vec<Offence>> {
+    let (both, offences) = right_filters_and_sorting(filters, sorting, limits);
+    if offences.is_empty() { Ok(both) } else { Err(offences) }
+}
+
+/// The same as far as they can be read, and what is wrong with the rest.
+pub(crate) fn right_filters_and_sorting(
+    filters: Option<&str>,
+    sorting: Option<&str>,
+    limits: &Limits,
+) -> ((Option<Value>, Option<Value>), Vec<Offence>) {
     let mut offences = Vec::new();
     let mut json_of = |name: &str, text: Option<&str>, example: &str| {
         // The same guard as a body's: escapes can hide what the query itself must not have.
@@ -33,7 +43,7 @@ pub(crate) fn filters_and_sorting(
         json_of("filters", filters, r#"[{"columnId":"City","operator":"equals","value":"Paris"}]"#),
         json_of("sorting", sorting, r#"[{"columnId":"City","direction":"asc"}]"#),
     );
-    if offences.is_empty() { Ok(both) } else { Err(offences) }
+    (both, offences)
 }
 
 /// The columns that `columnIds` names by id or header, in the order of the table; all of them without it.

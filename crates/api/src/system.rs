@@ -10,7 +10,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Response;
 use axum::http::header::{self, HeaderValue};
-use axum::routing::get;
+use axum::middleware::{Next, from_fn};
+use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -23,8 +24,9 @@ use crate::fixed::{Fixed, MadeOnce, compute_for_anyone};
 use crate::layers::{REQUEST_ID, RequestId};
 use crate::measure::Metrics;
 use crate::pipeline::{client_address, count};
+use crate::query::refuse_all;
 use crate::rate_limits::RateLimitStatus;
-use crate::system_paths::{Health, METRICS, READY};
+use crate::system_paths::{DOCS, HEALTH, Health, METRICS, OPENAPI, READY};
 
 /// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
 const READY_MAX: Duration = Duration::from_secs(2);
@@ -46,15 +48,16 @@ pub(crate) fn routes<S: Service>(
     for file in files {
         let (path, text) = (file.path.clone(), Arc::clone(&text));
         let made = MadeOnce::new(move || Fixed::from(file.make(&parsed(&text))).compressed());
-        router =
-            router.route(&path, get(move |request: Request| async move { answer(&made, request).await }));
+        let answer = get(move |request: Request| async move { answer(&made, request).await });
+        // The pages below are no operations: links to them may carry what others add to links.
+        router = router.route(&path, if path == DOCS { strict(answer) } else { answer });
     }
     let searched = Arc::clone(&text);
     let search = MadeOnce::new(move || docs::Search::new(&parsed(&searched)));
     let found = move |request: Request| async move { found(&search, &counted, request).await };
     let json = MadeOnce::new(move || Fixed::json(Bytes::clone(&text)).compressed());
     let json = move |request: Request| async move { answer(&json, request).await };
-    let router = router.route(docs::SEARCH_PATH, get(found)).route("/openapi.json", get(json));
+    let router = router.route(docs::SEARCH_PATH, get(found)).route(OPENAPI, strict(get(json)));
     router.merge(health_routes(state, metrics))
 }
 
@@ -105,9 +108,20 @@ pub fn refused_connection(error: Error, request_id: &str) -> Response<Body> {
 
 pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<Metrics>) -> Router {
     Router::new()
-        .route("/healthz", get(|request: Request| async move { healthy(&request) }))
-        .route(READY, get(ready::<S>).with_state(state))
-        .route(METRICS, get(move |request: Request| async move { measured(metrics.as_ref(), request).await }))
+        .route(HEALTH, strict(get(|request: Request| async move { healthy(&request) })))
+        .route(READY, strict(get(ready::<S>).with_state(state)))
+        .route(
+            METRICS,
+            strict(get(move |request: Request| async move { measured(metrics.as_ref(), request).await })),
+        )
+}
+
+/// An operation of the document that has no query parameters.
+fn strict(route: MethodRouter) -> MethodRouter {
+    route.layer(from_fn(async |request: Request, next: Next| match refuse_all(request.uri().query()) {
+        Ok(()) => next.run(request).await,
+        Err(offences) => Error::offences(offences).respond(&RequestId::of(&request)),
+    }))
 }
 
 fn healthy(request: &Request) -> Response<Body> {

@@ -10,6 +10,9 @@ use crate::endpoint::{Access, Examples, Repeats, RequestHeader};
 use crate::openapi::{AnswerSpec, Operation, Tag};
 use crate::schema::{Schemas, TypeSchema};
 
+pub(crate) const OPENAPI: &str = "/openapi.json";
+pub(crate) const DOCS: &str = "/docs";
+pub(crate) const HEALTH: &str = "/healthz";
 pub(crate) const READY: &str = "/readyz";
 pub(crate) const METRICS: &str = "/metrics";
 /// What these paths are listed under.
@@ -18,7 +21,7 @@ pub(crate) const TAG: Tag =
 
 /// Whether a path is answered though connections are at their limit.
 pub fn is_health(path: &str) -> bool {
-    matches!(path, "/healthz" | READY | METRICS)
+    matches!(path, HEALTH | READY | METRICS)
 }
 
 /// The health of the server.
@@ -51,7 +54,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> [Operation; 5] {
     let health = Some(json!({ "status": "ok" }));
     [
         operation(
-            "/openapi.json",
+            OPENAPI,
             "getOpenApi",
             "Get the API description",
             "This document: OpenAPI 3.0.3, as JSON.",
@@ -64,7 +67,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> [Operation; 5] {
             None,
         ),
         operation(
-            "/docs",
+            DOCS,
             "getDocs",
             "Read the API description",
             "This document as a web page.",
@@ -72,7 +75,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> [Operation; 5] {
             None,
         ),
         operation(
-            "/healthz",
+            HEALTH,
             "getHealth",
             "Check that the server is up",
             "Returns 200 while the process runs, even if the database is unavailable.",
@@ -109,7 +112,7 @@ fn operation(
     answer: AnswerSpec,
     example: Option<Value>,
 ) -> Operation {
-    let is_fixed = matches!(path, "/openapi.json" | "/docs");
+    let is_fixed = matches!(path, OPENAPI | DOCS);
     let mut statuses = vec![StatusCode::OK];
     if is_fixed {
         statuses.push(StatusCode::NOT_MODIFIED);

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::{Offence, Scope};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -176,6 +177,25 @@ impl Error {
             Self::Invalid { message, details } => Self::LimitExceeded { message, details },
             other => other,
         }
+    }
+
+    /// The failure of a request of which this much was known to be wrong. A failure of another kind is not told: what is
+    /// wrong with the request comes first.
+    #[must_use]
+    pub fn among(self, known: Vec<Offence>) -> Self {
+        let is_limit = matches!(self, Self::LimitExceeded { .. });
+        let mut details = known;
+        match self {
+            Self::Invalid { details: more, .. } | Self::LimitExceeded { details: more, .. } => {
+                let news: Vec<_> = more.into_iter().filter(|offence| !details.contains(offence)).collect();
+                details.extend(news);
+            }
+            other if details.is_empty() => return other,
+            _ => {}
+        }
+        details.truncate(OFFENCES_MAX);
+        let invalid = Self::invalid(details);
+        if is_limit { invalid.into_limit() } else { invalid }
     }
 
     /// The same failure with other paths, for something inside what was sent.

@@ -9,7 +9,7 @@ use rowmill_model::corrections::unique_header;
 use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{ColumnId, ColumnType, Format, ImportId, Offence, RowId, Scopes};
+use rowmill_model::{ColumnId, ColumnType, Format, ImportId, Offence, RowId, Scopes, Table};
 use rowmill_store::lookup::index_of;
 use rowmill_store::{ImportStep, KeptInput, NewRow, NewRows, StoreError, StoredProject};
 
@@ -159,7 +159,8 @@ impl App {
         // A field that the file does not have keeps no column from others.
         let is_there = |name: &str| !side_by_side || fields.iter().any(|field| field.name == name);
         let mapped = import.options.mapping.iter().filter(|(name, _)| is_there(name));
-        taken.extend(mapped.filter_map(|(_, id)| id.clone()).map(ColumnId::new));
+        let mapped: HashSet<ColumnId> = mapped.filter_map(|(_, id)| id.clone()).map(ColumnId::new).collect();
+        taken.extend(mapped.iter().cloned());
         let mut missing = Vec::new();
         for field in new {
             let table = &stored.project.table;
@@ -174,6 +175,8 @@ impl App {
             let target = match import.options.mapping.get(&field.name) {
                 Some(None) => None,
                 Some(Some(id)) => table.by_id(id),
+                // The mapping says that another field is this column's, so this one is nobody's.
+                None if side_by_side && names_one_of(table, field, &mapped) => None,
                 // Two fields never go to one column.
                 None => match table
                     .named(&field.header)
@@ -416,4 +419,9 @@ impl Import {
     pub fn is_settled(&self, field: &str) -> bool {
         self.targets.contains_key(field)
     }
+}
+
+/// Whether a field says by its own name that it is one of these columns. The second of two equal headers does not.
+fn names_one_of(table: &Table, field: &ImportField, columns: &HashSet<ColumnId>) -> bool {
+    field.name == field.header && table.named(&field.name).is_some_and(|column| columns.contains(&column.id))
 }

@@ -37,6 +37,7 @@ mod import_jobs;
 mod imports;
 mod key_cache;
 mod keys;
+mod known_offences;
 mod missing_columns;
 mod multipart;
 mod outbound_webhooks;
@@ -124,6 +125,7 @@ pub use crate::imports::{
     Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportStepOf, ImportedBatch,
 };
 pub use crate::keys::{KeyRequest, KeyRotation};
+pub use crate::known_offences::knowing;
 pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookChanges};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};

@@ -17,6 +17,7 @@ use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{column_id, uuid};
+use crate::known_offences::refuse_known;
 use crate::pattern_checks::effort;
 
 /// What a new project is made of.
@@ -186,6 +187,7 @@ impl App {
             updated_at_ms: now_ms,
         };
         self.check_project_size(&project, &[], None)?;
+        refuse_known()?;
         let save = ProjectSave {
             project,
             views: Vec::new(),
@@ -296,6 +298,7 @@ impl App {
             }
             let change = in_turn(effort, || decide(&stored)).await?;
             let Change { mut project, views, subject, fixes, row_count } = change;
+            refuse_known()?;
             if once.is_none() && project == *stored.project && views == *stored.views {
                 let saved = SavedProject { project, views, subject, fixes };
                 return Ok(Altered { saved, row_count: stored.row_count });

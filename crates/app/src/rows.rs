@@ -29,6 +29,7 @@ use crate::error::{Error, Noun, Result};
 use crate::guards::RowGuard;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuids;
+use crate::known_offences::refuse_known;
 use crate::projects::ATTEMPTS_MAX;
 use crate::rows::fields::Fields;
 use crate::rows::layout::{Layout, Leftover, Made, RowLocation};
@@ -142,6 +143,7 @@ impl App {
                 "is of a list with another sorting, or of an earlier version; start again without it";
             return Err(Error::invalid(vec![Offence::new("cursor", message)]));
         }
+        refuse_known()?;
         let of = PageOf { selection, start, limit, include_total, slots, now: self.clock.now() };
         Ok(self.query.page(stored, of).await?)
     }

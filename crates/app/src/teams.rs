@@ -36,6 +36,7 @@ impl App {
                 "must be 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen",
             )])
         })?;
+        let name = name.map(|name| named("name", name)).transpose()?;
         let team = self.new_team(parsed, name.unwrap_or(slug))?;
         match self.store.create_team(team.clone()).await {
             Err(StoreError::SlugTaken) => Err(Error::invalid(vec![Offence::new(
@@ -94,7 +95,6 @@ impl App {
                 format!("an installation can have at most {most} teams (teamsMax)"),
             ));
         }
-        let name = name.map(|name| named("name", name)).transpose()?;
         let maker = self.maker(caller).await?;
         let team = self.create_team(slug, name).await?;
         let new_key = self.key_as_of(team.id, "first key", &maker)?;

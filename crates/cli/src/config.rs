@@ -235,6 +235,8 @@ limit_args! {
     hooks_max, "ROWMILL_HOOKS_MAX";
     /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
     inbound_bytes_max, "ROWMILL_INBOUND_BYTES_MAX";
+    /// Maximum bytes of a delivery to an inbound webhook.
+    delivery_bytes_max, "ROWMILL_DELIVERY_BYTES_MAX";
     /// Results of a team that are kept to be reused (`cacheTtlSeconds`). Beyond it the oldest are removed.
     kept_answers_max, "ROWMILL_KEPT_ANSWERS_MAX";
     /// Bytes of a team's kept results together.

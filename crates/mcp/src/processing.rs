@@ -99,7 +99,7 @@ pub(crate) fn numbers(status: &ProcessingStatus) -> Value {
 fn run(status: &ProcessingStatus) -> Option<Value> {
     let tally = &status.tally;
     let run = tally.run();
-    if !tally.is_processing() && run.is_blank() {
+    if !tally.has_run() {
         return None;
     }
     let RunTally { done, empty, failed, skipped, stopped, spent, failures: _, skips: _ } = run;

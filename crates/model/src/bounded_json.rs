@@ -9,6 +9,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::limits::OFFENCES_MAX;
+
 /// What the values of one text may weigh, the bytes of its strings apart: about 65,000 strings in lists, or 4,000
 /// objects of ten fields.
 pub const PARSED_BYTES_MAX: usize = 12_000_000;
@@ -65,15 +67,21 @@ impl Refusal {
     }
 }
 
-/// The value of a text, as `serde_json::from_str` gives it.
+/// The value of a text, as `serde_json::from_str` gives it: of fields that are given twice, the last.
 pub fn parse(text: &str, bounds: Bounds<'_>) -> Result<Value, Refusal> {
-    let mut state = State { bounds, weight: 0, part_bytes: 0, field: String::new(), exceeded: None };
+    parse_noting_twins(text, bounds).map(|(value, _)| value)
+}
+
+/// The same, with the paths of the fields that are given twice.
+pub fn parse_noting_twins(text: &str, bounds: Bounds<'_>) -> Result<(Value, Vec<String>), Refusal> {
+    let (field, twins) = (String::new(), Vec::new());
+    let mut state = State { bounds, weight: 0, part_bytes: 0, field, exceeded: None, twins };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let parsed = Node { state: &mut state, place: Place::Outermost }.deserialize(&mut deserializer);
     let parsed = parsed.and_then(|value| deserializer.end().map(|()| value));
     match (parsed, state.exceeded) {
         (_, Some(exceeded)) => Err(exceeded),
-        (Ok(value), None) => Ok(value),
+        (Ok(value), None) => Ok((value, state.twins)),
         (Err(error), None) => Err(error.into()),
     }
 }
@@ -86,9 +94,25 @@ struct State<'b> {
     /// The field of the outermost object that is being read.
     field: String,
     exceeded: Option<Refusal>,
+    /// Fields that are given twice, by their paths within what is being read.
+    twins: Vec<String>,
 }
 
 impl State<'_> {
+    fn note_twin(&mut self, name: &str) {
+        if self.twins.len() < OFFENCES_MAX && !self.twins.iter().any(|twin| twin == name) {
+            self.twins.push(name.to_owned());
+        }
+    }
+
+    /// Those noted from there on are within this field or entry.
+    fn place_twins(&mut self, from: usize, within: impl Fn() -> String) {
+        for twin in self.twins.iter_mut().skip(from) {
+            let point = if twin.starts_with('[') { "" } else { "." };
+            *twin = format!("{}{point}{twin}", within());
+        }
+    }
+
     fn weigh<E: serde::de::Error>(&mut self, bytes: usize) -> Result<(), E> {
         self.weight += bytes;
         if self.weight <= PARSED_BYTES_MAX {
@@ -184,9 +208,11 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
             if matches!(place, Place::Field | Place::Outermost) {
                 state.part_bytes = 0;
             }
+            let twins = state.twins.len();
             let Some(entry) = seq.next_element_seed(Node { state: &mut *state, place: entry_place })? else {
                 return Ok(Value::Array(entries));
             };
+            state.place_twins(twins, || format!("[{}]", entries.len()));
             match bound {
                 Some(bound) if entries.len() >= bound.entries_max => {
                     state.refuse(Refusal::TooManyEntries(bound.clone()))?;
@@ -213,7 +239,12 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
             if place == Place::Outermost {
                 state.field.clone_from(&name);
             }
+            let twins = state.twins.len();
             let value = map.next_value_seed(Node { state: &mut *state, place: inner })?;
+            state.place_twins(twins, || name.clone());
+            if fields.contains_key(&name) {
+                state.note_twin(&name);
+            }
             fields.insert(name, value);
         }
         if place == Place::Outermost {
@@ -248,6 +279,20 @@ mod tests {
         for text in ["", "{", "[1,]", "{} x", "\"open"] {
             assert!(matches!(parsed(text), Err(Refusal::NotJson(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn fields_that_are_given_twice_are_noted() {
+        let check = |text: &str, expected: &[&str]| {
+            let (value, twins) =
+                parse_noting_twins(text, Bounds { counts: &[], part_bytes_max: 100 }).unwrap();
+            assert_eq!(value, serde_json::from_str::<Value>(text).unwrap());
+            assert_eq!(twins, expected, "{text}");
+        };
+        check(r#"{"a": 1, "b": [{"a": 1}, {"a": 2}]}"#, &[]);
+        check(r#"{"a": 1, "a": 2, "a": 3}"#, &["a"]);
+        check(r#"{"b": [0, {"a": {"c": 1, "c": 2}}], "a": 1, "a": 2}"#, &["b[1].a.c", "a"]);
+        check(r#"[[{"a": 1, "\u0061": 2}]]"#, &["[0][0].a"]);
     }
 
     #[test]

@@ -72,7 +72,11 @@ pub fn create(
     let mut body = body.clone();
     let named = body.shift_remove("templateId");
     let mut offences = document::unknown_fields(&body, ColumnField::in_new_column());
-    let template = template_named(named.as_ref()).map_err(|offence| offences.push(offence)).ok();
+    let template = template_named(named.as_ref()).unwrap_or_else(|offence| {
+        offences.push(offence);
+        // Any will do to find out what else is wrong.
+        Template::any()
+    });
     if table.columns.len() >= usize::try_from(limits.columns_max).unwrap_or(usize::MAX) {
         let message = format!(
             "a project can have at most {} columns, including the input column (columnsMax)",
@@ -83,7 +87,6 @@ pub fn create(
     if table.by_id(id.as_str()).is_some() {
         offences.push(Offence::new("id", "is already used by another column"));
     }
-    let Some(template) = template else { return Err(offences) };
     // Null asks for what the template says, as a field left out does.
     body.retain(|_, value| !value.is_null());
 

@@ -9,6 +9,15 @@ use crate::format::TypedOrder;
 use crate::path::{Path, TooMuchFound};
 use crate::record::{Cells, Slot};
 use crate::table::Table;
+use crate::value::Value;
+
+/// The status of a reference with this value: completed, unless it is empty.
+pub fn status_of_reference(value: Option<&str>) -> CellStatus {
+    match value {
+        Some(raw) if !Value::parse(raw).is_empty() => CellStatus::Completed,
+        _ => CellStatus::Idle,
+    }
+}
 
 /// A row's cells as anyone outside sees them: reference columns followed, manual columns always idle.
 #[derive(Debug, Clone)]
@@ -158,7 +167,7 @@ impl Source {
 
     pub fn status(&self, row: &RowView<'_>) -> CellStatus {
         match self.kind {
-            ColumnType::Reference if self.value(row).is_some() => CellStatus::Completed,
+            ColumnType::Reference => status_of_reference(self.value(row).as_deref()),
             _ => self.state(row).map_or(CellStatus::Idle, |state| state.status),
         }
     }
@@ -187,6 +196,7 @@ mod tests {
         };
         add("ai", ColumnType::Ai, None);
         add("email", ColumnType::Reference, Some(("_trigger", "guest.email")));
+        add("blank", ColumnType::Reference, Some(("_trigger", "guest.blank")));
         add("guest", ColumnType::Reference, Some(("_trigger", "guest")));
         add("visits", ColumnType::Reference, Some(("guest", "$.visits")));
         add("tags", ColumnType::Reference, Some(("guest", "$.tags[*].name")));
@@ -206,7 +216,7 @@ mod tests {
     fn references_equal_their_path_in_the_source() {
         let table = table();
         let record = Record::pack([
-            (0, r#"{"guest":{"email":"a@b.c","visits":1.50,"tags":[{"name":"x"},{"name":"y"}]}}"#),
+            (0, r#"{"guest":{"email":"a@b.c","visits":1.50,"blank":"","tags":[{"name":"x"},{"name":"y"}]}}"#),
             (1, "7.0"),
             // Whatever stands in a reference's own slot is not its value.
             (2, "\"stale\""),
@@ -232,6 +242,7 @@ mod tests {
         check("tags", Some("[\"x\",\"y\"]"), CellStatus::Completed);
         check("first_tag", Some("\"x\""), CellStatus::Completed);
         check("whole", Some("7.0"), CellStatus::Completed);
+        check("blank", Some("\"\""), CellStatus::Idle);
         for id in ["unset", "gone", "bad", "bare", "self", "circle_a", "circle_b"] {
             check(id, None, CellStatus::Idle);
         }

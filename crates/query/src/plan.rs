@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rowmill_model::filter::{Conjunction, Leaf, Node, Pattern, Predicate, Search, Test};
 use rowmill_model::path::Path;
 use rowmill_model::record::Slot;
-use rowmill_model::row::Source;
+use rowmill_model::row::{Source, status_of_reference};
 use rowmill_model::sort::{Direction, Order};
 use rowmill_model::{CellStatus, Table};
 use rowmill_store::{Result, StoredProject};
@@ -246,8 +246,7 @@ struct PresencePredicate<'f>(&'f Leaf);
 
 impl ValuePredicate for PresencePredicate<'_> {
     fn holds(&self, raw: &str) -> bool {
-        let status = if raw.is_empty() { CellStatus::Idle } else { CellStatus::Completed };
-        self.0.holds_for_state(status, None)
+        self.0.holds_for_state(status_of_reference(Some(raw)), None)
     }
 
     fn plain(&self) -> Option<(rowmill_model::filter::PlainTest<'_>, bool)> {

@@ -205,6 +205,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
      corrected and reported in `appliedFixes`.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = CreateQuery;
     type Body = Json<ColumnCreate>;
@@ -260,6 +261,7 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
      null clears. The full column as returned by a read is accepted if its read-only fields are unchanged. \
      A change that would clear a reference that worked is refused, unless `fix` is true.";
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ColumnPath>;
     type Query = PatchQuery;
     type Body = Json<ColumnPatch>;

@@ -66,6 +66,7 @@ impl Endpoint<ApiState> for DuplicateProject {
         let request = CopyRequest { title, with_rows: rows };
         let (caller, app) = (call.caller()?, call.shared_app());
         let saved = app.duplicate_project(caller, &path.project_id, request, call.once()).await?;
-        Ok(Answer::new(ProjectDuplicated { project: ProjectFull::seen_by(caller, &saved.project, 0) }))
+        let project = ProjectFull::seen_by(caller, &saved.project, 0);
+        Ok(Answer::new(ProjectDuplicated { project }).having_written(saved.project.id))
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{ProjectPath, page_size};
 use crate::answer::Answer;
-use crate::endpoint::{Access, Call, Endpoint, Examples, Repeats};
+use crate::endpoint::{Access, Call, Endpoint, Examples, Repeats, SEQUENCE};
 use crate::error::Error;
 use crate::etag::{EntityTag, Preconditions};
 use crate::links::PageLinks;
@@ -136,7 +136,9 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     const DESCRIPTION: &'static str =
         "Creates a project with the input column `_trigger`, followed by the columns in the body.";
     const STATUS: StatusCode = StatusCode::CREATED;
+    const ANSWER_HEADERS: &'static [&'static str] = &[SEQUENCE];
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<Nothing>;
     type Query = Nothing;
     type Body = Json<ProjectCreate>;
@@ -158,10 +160,12 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
         Json(body): Json<ProjectCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
         let saved = call.app().create_project(call.caller()?, body.into(), call.once()).await?;
+        let id = saved.project.id;
         let project = ProjectFull::seen_by(call.caller()?, &saved.project, 0);
         let tag = EntityTag::of(&project)?;
         let project = project.in_version(V::HAS_FORMATS);
-        Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }).with_tag(tag))
+        let created = ProjectCreated { project, applied_fixes: saved.fixes };
+        Ok(Answer::new(created).with_tag(tag).having_written(id))
     }
 }
 
@@ -183,6 +187,7 @@ impl Endpoint<ApiState> for CreateSample {
     const DESCRIPTION: &'static str = "Creates a small table of fictional companies. The server answers for their websites itself, so the \
      sample runs without API keys and without a network.";
     const STATUS: StatusCode = StatusCode::CREATED;
+    const ANSWER_HEADERS: &'static [&'static str] = &[SEQUENCE];
     const IS_TAGGED: bool = true;
     const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = Nothing;
@@ -197,9 +202,11 @@ impl Endpoint<ApiState> for CreateSample {
         Optional(SampleCreate {}): Optional<SampleCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
         let (project, row_count) = call.app().create_sample(call.caller()?).await?;
+        let id = project.id;
         let project = ProjectFull::seen_by(call.caller()?, &project, row_count);
         let tag = EntityTag::of(&project)?;
-        Ok(Answer::new(ProjectCreated { project, applied_fixes: Vec::new() }).with_tag(tag))
+        let created = ProjectCreated { project, applied_fixes: Vec::new() };
+        Ok(Answer::new(created).with_tag(tag).having_written(id))
     }
 }
 
@@ -261,6 +268,7 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
     const DESCRIPTION: &'static str = "Updates the given fields. `metadata` is replaced, `settings` are merged. If the project's API is \
      disabled, only the change that enables it is accepted.";
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ProjectPatch>;

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::hooks::TAG;
 use crate::answer::Answer;
+use crate::body_limit::BodyLimit;
 use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::payload::{Documented, Nothing, Whole};
@@ -78,10 +79,10 @@ impl Endpoint<ApiState> for ReceiveHook {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Send to an inbound hook";
     const DESCRIPTION: &'static str = "Takes an object, an array of objects, or a form, as rows, all or none. No API key: the address is the secret. \
-     A delivery has at most 1 MiB. `GET /v4/team/inbound-deliveries` says what became of each.";
+     A delivery has at most 1 MiB (`deliveryBytesMax`). `GET /v4/team/inbound-deliveries` says what became of each.";
     const ACCESS: Access = Access::Hook;
     // Strangers can send here.
-    const BODY_BYTES_MAX: u32 = 1024 * 1024;
+    const BODY_LIMIT: BodyLimit = BodyLimit::Delivery;
     type Path = HookAddress;
     type Query = Nothing;
     type Body = Whole<HookBody>;

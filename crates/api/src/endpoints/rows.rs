@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, Page, Start, StoredProject, WantedSlots, off_async, slots_shown};
+use rowmill_app::{Cursor, Page, Start, StoredProject, WantedSlots, knowing, off_async, slots_shown};
 use rowmill_model::value::MatchCase;
 use rowmill_model::{Limits, Offence, Scopes};
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use crate::page_changes::PageRows;
 use crate::page_links::linked;
 use crate::page_numbers::PageNumbers;
 use crate::payload::{Json, Nothing, Raw};
-use crate::row_selection::{columns_of, filters_and_sorting};
+use crate::row_selection::{columns_of, right_filters_and_sorting};
 use crate::row_stream::{PageForm, Written};
 use crate::state::ApiState;
 use crate::versions::Version;
@@ -96,6 +96,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
          row contains every column.";
     const READS_ROWS: bool = true;
     const IS_PAGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = ListQuery;
     type Body = Nothing;
@@ -120,24 +121,28 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         let path = V::within(path);
         let caller = call.caller()?;
         let size = page_size(query.page_size, &call.limits);
-        let mut list = list_of(&query, size, &call.limits)?;
+        let (mut list, mut wrong) = list_of(&query, size, &call.limits);
         let (page_number, is_numbered) = match &list.start {
             Start::Offset(offset) => (offset / u64::from(size) + 1, true),
             Start::After(cursor) => (cursor.rank / u64::from(size) + 1, false),
         };
-        let stored = call.app().project(caller, &path.project_id).await?;
+        let stored = call.app().project(caller, &path.project_id).await;
+        let stored = stored.map_err(|error| error.among(wrong.clone()))?;
         call.check_sequence(stored.change_seq)?;
         let name = page_key(&stored, &query, &list);
-        if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
+        if wrong.is_empty()
+            && let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored))
+        {
             return Ok(linked(&call, &kept.numbers.links(), Answer::rendered(kept.answer)));
         }
         let table = &stored.project.table;
-        if let Ok(columns) = columns_of(table, query.column_ids.as_deref())
-            && query.column_ids.is_some()
-        {
-            list.slots = slots_shown(table, columns);
+        match columns_of(table, query.column_ids.as_deref()) {
+            Ok(columns) if query.column_ids.is_some() => list.slots = slots_shown(table, columns),
+            Ok(_) => {}
+            Err(error) => wrong.extend(error.into_details()),
         }
-        let Page { rows, rest, total, next } = call.app().list_rows(&stored, list).await?;
+        let listed = knowing(&wrong, call.app().list_rows(&stored, list)).await;
+        let Page { rows, rest, total, next } = listed.map_err(|error| error.among(wrong))?;
         let has_next = next.is_some();
         let numbers = PageNumbers { page: page_number, page_size: size, is_numbered, total, next };
         let links = numbers.links();
@@ -197,13 +202,10 @@ fn page_key(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListR
     })
 }
 
-fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app::ListRows, Error> {
-    let mut offences = Vec::new();
-    let (filters, sorting) = filters_and_sorting(query.filters.as_deref(), query.sorting.as_deref(), limits)
-        .unwrap_or_else(|wrong| {
-            offences.extend(wrong);
-            (None, None)
-        });
+/// Which rows are asked for, as far as that is right, and what is not.
+fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> (rowmill_app::ListRows, Vec<Offence>) {
+    let (filters, sorting) = (query.filters.as_deref(), query.sorting.as_deref());
+    let ((filters, sorting), mut offences) = right_filters_and_sorting(filters, sorting, limits);
     let start = match (&query.cursor, query.page) {
         (Some(_), Some(_)) => {
             offences.push(Offence::new("cursor", "cannot be combined with page"));
@@ -218,10 +220,7 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
         }
         (None, page) => Start::Offset(page.unwrap_or(1).saturating_sub(1).saturating_mul(u64::from(size))),
     };
-    if !offences.is_empty() {
-        return Err(Error::offences(offences));
-    }
-    Ok(rowmill_app::ListRows {
+    let list = rowmill_app::ListRows {
         view_id: query.view_id.clone(),
         filters,
         sorting,
@@ -230,7 +229,8 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
         limit: size,
         include_total: query.include_total.unwrap_or(true),
         slots: WantedSlots::All,
-    })
+    };
+    (list, offences)
 }
 
 pub(crate) struct InsertRows<V>(PhantomData<V>);

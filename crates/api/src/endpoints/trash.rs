@@ -2,14 +2,14 @@
 
 use axum::http::Method;
 use rowmill_app::off_async;
-use rowmill_model::Scopes;
+use rowmill_model::{ProjectId, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ProjectPath, page_size};
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint, Examples};
+use crate::endpoint::{Call, Endpoint, Examples, SEQUENCE};
 use crate::error::Error;
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
@@ -183,7 +183,9 @@ impl Endpoint<ApiState> for RestoreProjects {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Restore projects";
     const DESCRIPTION: &'static str = "Projects return with everything they had, including their own trash. Cells that were queued or \
-     running are as they were before that. Ids that are not in the trash are not counted.";
+     running are as they were before that. Ids that are not in the trash are not counted. If one project was asked for \
+     and restored, the response has its `X-Rowmill-Sequence`.";
+    const ANSWER_HEADERS: &'static [&'static str] = &[SEQUENCE];
     type Path = Nothing;
     type Query = Nothing;
     type Body = Json<RestoreProjectsBody>;
@@ -204,7 +206,16 @@ impl Endpoint<ApiState> for RestoreProjects {
     ) -> Result<Answer<ProjectsRestored>, Error> {
         let once = call.once();
         let restored_count = call.app().restore_projects(call.caller()?, &body.project_ids, once).await?;
-        Ok(Answer::new(ProjectsRestored { restored_count }))
+        let answer = Answer::new(ProjectsRestored { restored_count });
+        // Of several there is no one sequence to tell.
+        let only = match body.project_ids.as_slice() {
+            [id] if restored_count == 1 => ProjectId::parse(id),
+            _ => None,
+        };
+        Ok(match only {
+            Some(project) => answer.having_written(project),
+            None => answer,
+        })
     }
 }
 

@@ -123,6 +123,7 @@ impl<V: Version> Endpoint<ApiState> for CreateView<V> {
     const DESCRIPTION: &'static str = "Saves filters, sorting and column visibility under a name.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = StrictQuery;
     type Body = Json<ViewCreate>;
@@ -164,6 +165,7 @@ impl<V: Version> Endpoint<ApiState> for PatchView<V> {
     const SUMMARY: &'static str = "Update a view";
     const DESCRIPTION: &'static str = "Replaces the given fields.";
     const IS_TAGGED: bool = true;
+    const CHECKS_REST: bool = true;
     type Path = V::Path<ViewPath>;
     type Query = StrictQuery;
     type Body = Json<ViewPatch>;

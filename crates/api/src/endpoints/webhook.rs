@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::answer::Answer;
 use crate::body::check_content_type;
+use crate::body_limit::BodyLimit;
 use crate::endpoint::{Access, Call, Endpoint, Examples, RequestHeader};
 use crate::error::Error;
 use crate::layers::RequestId;
@@ -94,10 +95,10 @@ impl Endpoint<ApiState> for Deliver {
     const DESCRIPTION: &'static str = "Creates or updates the guest's row in every project connected to the event: one \
          row per guest and project, even for concurrent deliveries. Events older than the last one processed are ignored. \
          A project with a `signingSecret` accepts only deliveries with a valid `webhook-signature`. A delivery has at \
-         most 1 MiB. `GET /v4/team/inbound-deliveries` says what became of each.";
+         most 1 MiB (`deliveryBytesMax`). `GET /v4/team/inbound-deliveries` says what became of each.";
     const ACCESS: Access = Access::Webhook;
     // Strangers can send here, and a delivery is a cell's value.
-    const BODY_BYTES_MAX: u32 = 1024 * 1024;
+    const BODY_LIMIT: BodyLimit = BodyLimit::Delivery;
     const REQUEST_HEADERS: &'static [RequestHeader] = &[RequestHeader::WebhookSignature];
     type Path = TeamIdPath;
     type Query = Nothing;

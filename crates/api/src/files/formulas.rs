@@ -4,7 +4,8 @@
 //! cell gets an apostrophe before it, unless nothing can come of it but the number or the text it is:
 //!
 //! - A sign and then only digits, blanks, points, commas and parentheses is a number (`-5`, `-1,234.50`, `+5 %`) or,
-//!   as most telephone numbers (`+39 (02) 1234`), no formula that any spreadsheet can read. So is a lone sign.
+//!   as most telephone numbers (`+39 (02) 1234`), no formula that could do anything: at most `-(5)` is shown as `-5`.
+//!   So is a lone sign.
 //! - With a second sign or a slash it can be worked out: `+39-2` would be shown as 37 and saved so. That is no
 //!   danger, but it is not what the cell says, so it is marked like any other formula.
 //! - `@` begins a function or a name (`@SUM(1)`), and a handle cannot be told from one: it is always marked.
@@ -48,11 +49,12 @@ fn is_formula(cell: &str) -> bool {
 
 fn is_harmless(cell: &str) -> bool {
     let Some(rest) = cell.strip_prefix(['+', '-']) else { return false };
-    let begins = rest.starts_with(|first: char| first.is_ascii_digit() || first == '.');
     let is_inert = |letter: char| letter.is_ascii_digit() || " .,()\u{a0}\u{202f}".contains(letter);
-    rest.is_empty()
-        || begins
-            && (rest.strip_suffix('%').unwrap_or(rest).chars().all(is_inert) || cell.parse::<f64>().is_ok())
+    // Words that Rust takes for numbers, such as `inf`, are none.
+    let is_number = || {
+        rest.starts_with(|first: char| first.is_ascii_digit() || first == '.') && cell.parse::<f64>().is_ok()
+    };
+    rest.strip_suffix('%').unwrap_or(rest).chars().all(is_inert) || is_number()
 }
 
 #[cfg(test)]
@@ -62,8 +64,8 @@ mod tests {
     #[test]
     fn formulas_are_told_from_numbers() {
         let formulas = [
-            "=1+1", "=5", "+1+1", "+39-2", "-1/2", "-a", "- a", "--", "-(5)", "-inf", "+nan", "+1e5+1",
-            "-5|x", "+1!A1", "@SUM(A1)", "@handle", "\tx", "\r=1", "\n=1", "＝1", "＠x",
+            "=1+1", "=5", "+1+1", "+39-2", "-1/2", "-a", "- a", "--", "-%%", "-%5", "+(1)2-3", "-inf",
+            "+nan", "+1e5+1", "-5|x", "+1!A1", "@SUM(A1)", "@handle", "\tx", "\r=1", "\n=1", "＝1", "＠x",
         ];
         for formula in formulas {
             assert!(is_formula(formula), "{formula:?}");
@@ -88,6 +90,13 @@ mod tests {
             "+4917012345678",
             "-1\u{a0}234",
             "-1\u{202f}234",
+            "+(39) 02 1234",
+            "- 5",
+            "-(5)",
+            "-,",
+            "+()",
+            "-%",
+            "+ ",
         ];
         for cell in harmless {
             assert!(!is_formula(cell), "{cell:?}");
@@ -96,7 +105,9 @@ mod tests {
 
     #[test]
     fn what_was_marked_comes_back_as_it_was() {
-        for cell in ["=1", "'=1", "''=1", "'x", "'", "", "'-5", "-5", "+39-2", "'@x", "''''", "'\t"] {
+        for cell in
+            ["=1", "'=1", "''=1", "'x", "'", "", "'-5", "-5", "+39-2", "'@x", "''''", "'\t", "-(5)", "'-(5)"]
+        {
             let marked = format!("{}{cell}", mark(cell));
             assert_eq!(unmark(&marked), cell, "by way of {marked:?}");
         }

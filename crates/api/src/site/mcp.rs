@@ -23,6 +23,7 @@ use serde_json::{Map, json};
 
 use crate::api::Settings;
 use crate::body;
+use crate::body_limit::BytesMax;
 use crate::endpoint::Access;
 use crate::error::Error;
 use crate::layers::RequestId;
@@ -133,7 +134,8 @@ async fn read(
     parts: Parts,
     mut body: Body,
 ) -> Result<(Parts, Arc<str>, Arc<crate::request_memory::Reservation>), Error> {
-    let bytes_max = shared.limits.body_bytes_max.min(BODY_BYTES_MAX);
+    let bytes_max =
+        BytesMax { number: shared.limits.body_bytes_max.min(BODY_BYTES_MAX), name: "bodyBytesMax" };
     let mut memory = shared.memory.reserve();
     let text = body::read(&parts.headers, &mut body, bytes_max, &shared.limits, &mut memory).await?;
     // The text is kept beside what is made of it.

@@ -18,6 +18,7 @@ use rowmill_model::{Scope, Scopes};
 use serde::{Deserialize, Serialize};
 
 use crate::body;
+use crate::body_limit::BytesMax;
 use crate::error::Error;
 use crate::layers::RequestId;
 use crate::payload::not_json;
@@ -109,7 +110,7 @@ async fn try_sign_in(
 ) -> Result<Response, Error> {
     let (parts, mut body) = request.into_parts();
     refuse_foreign(site, &parts)?;
-    let bytes_max = site.limits.body_bytes_max.min(BODY_BYTES_MAX);
+    let bytes_max = BytesMax { number: site.limits.body_bytes_max.min(BODY_BYTES_MAX), name: "bodyBytesMax" };
     let mut memory = site.memory.reserve();
     let text = body::read(&parts.headers, &mut body, bytes_max, &site.limits, &mut memory).await?;
     let SignIn { key } = serde_json::from_str(&text).map_err(|error| not_json(&error))?;

@@ -269,7 +269,7 @@ impl RunCounts {
             failures: _,
             skips: _,
         } = run;
-        (tally.is_processing() || !run.is_blank()).then(|| Self {
+        tally.has_run().then(|| Self {
             cells: tally.pending() + run.ended(),
             done,
             empty,

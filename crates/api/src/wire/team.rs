@@ -220,6 +220,8 @@ pub(crate) struct LimitsOut {
     hooks_max: u32,
     /// Bytes of deliveries of a team's inbound webhooks that are kept. Beyond it the oldest are removed.
     inbound_bytes_max: u32,
+    /// Maximum size of a delivery to an inbound webhook, in bytes. `bodyBytesMax` holds for it, too.
+    delivery_bytes_max: u32,
     /// Results of a team that are kept to be reused (`cacheTtlSeconds`). Beyond it the oldest are removed.
     kept_answers_max: u32,
     /// Bytes of a team's kept results together.
@@ -346,6 +348,7 @@ impl LimitsOut {
             webhook_backlog_bytes_max,
             hooks_max,
             inbound_bytes_max,
+            delivery_bytes_max,
             kept_answers_max,
             kept_answers_bytes_max,
             batch_cells_max,
@@ -390,6 +393,7 @@ impl LimitsOut {
             webhook_backlog_bytes_max,
             hooks_max,
             inbound_bytes_max,
+            delivery_bytes_max,
             kept_answers_max,
             kept_answers_bytes_max,
             batch_cells_max,

@@ -351,9 +351,7 @@ impl<'a> Layout<'a> {
             self.kept.add(field);
         }
         self.took_leftover = true;
-        if let Some(index) = trigger {
-            cells.remove(index);
-        }
+        // A null that was sent stays before them: where a row matches, it clears what they would be merged into.
         let object = object(&leftover, place, self);
         self.check_size(place, ColumnId::TRIGGER, &object);
         cells.push((self.trigger, Cow::Owned(object)));

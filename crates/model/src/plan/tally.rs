@@ -262,6 +262,12 @@ impl Tally {
         self.runs
     }
 
+    /// Whether there is a run to tell of. Of the last one nothing may be left to count: its cells can have been
+    /// written by hand, or their column deleted. The first of all may have no number, if it began before they were given.
+    pub fn has_run(&self) -> bool {
+        self.runs > 0 || self.is_processing() || !self.run.is_blank()
+    }
+
     /// When the present run began, in Unix milliseconds, and who started it; `None` if nothing runs.
     pub fn running(&self) -> Option<(i64, Option<&StartedBy>)> {
         self.open.as_ref().map(|open| (open.at_ms.unwrap_or_default(), open.by.as_ref()))

@@ -65,7 +65,8 @@ pub fn writes_of(sent: &NewRow) -> Result<RowWrites<'_>> {
 }
 
 /// What a sent row writes into the one it matches in an index. The cell that matches stays as it is. Fields that name no
-/// column are merged into `_trigger` if that holds an object, and otherwise kept nowhere.
+/// column are merged into `_trigger` if that holds an object, take its place if the row clears it, and are otherwise kept
+/// nowhere.
 pub fn writes_into_match<'a>(
     table: &Table,
     index: Slot,
@@ -79,10 +80,16 @@ pub fn writes_into_match<'a>(
         return Ok(writes);
     };
     let Some(place) = writes.iter().position(|(slot, _)| *slot == input) else { return Ok(writes) };
+    let clears = sent.cleared.contains(&input);
     let (_, sent) = writes.remove(place);
+    writes.retain(|(slot, _)| *slot != input);
     let members = value::members(&sent);
     let changed: Vec<(&str, &str)> = members.iter().map(|(name, raw)| (&**name, *raw)).collect();
-    let merged = stored.get(input).and_then(|stored| value::with_members(stored, &changed));
+    let merged = match stored.get(input) {
+        // The row says null for it, too: nothing is left to be merged into.
+        _ if clears => Some(sent.to_string()),
+        stored => stored.and_then(|stored| value::with_members(stored, &changed)),
+    };
     match merged.filter(|merged| merged.len() <= bytes_max) {
         Some(merged) => {
             LeftoverFields::note(&mut leftover.kept, &sent);

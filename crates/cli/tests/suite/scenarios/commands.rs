@@ -114,6 +114,11 @@ fn teams_are_made_and_listed_while_the_server_runs() {
     for slug in ["", "-x", "Acme", "a_b", "a b", "é", long.as_str()] {
         fails(server.command(&["team", "create", &format!("--slug={slug}")]), "slug");
     }
+    for name in ["", " ", &"x".repeat(256)] {
+        fails(server.command(&["team", "create", "--slug", "named", "--name", name]), "name");
+    }
+    let trimmed = json_of(server.command(&["team", "create", "--slug", "named", "--name", " Named "]));
+    assert_eq!(trimmed["name"], "Named");
     json_of(server.command(&["team", "create", "--slug", &long[1..]]));
 }
 

@@ -130,6 +130,10 @@ fn bad_rows_are_told_one_by_one(api: &Api) {
         assert!(row["reason"].as_str().unwrap().contains(words), "{row}");
     }
     assert_eq!(rejected[0]["values"], json!(["1", "2", "3", "4"]));
+    for header in ["true", "false"] {
+        let told = import(&table, &[("header", header), ("createColumns", "false")], "A,B\n1,2,3\n");
+        assert_eq!(told["rejected"][0]["reason"], "has 3 cells, but the header has 2");
+    }
     assert_eq!(told["stopped"], false);
     assert_eq!(texts(&table, "A"), ["1", "6", "10\n11", "last"]);
 }
@@ -158,9 +162,14 @@ fn a_mapping_says_where_fields_go(api: &Api) {
     let mapping = json!({ "E-Mail": email, "Phone": null, "Full": name }).to_string();
     let told = import(&table, &[("mapping", &mapping)], "E-Mail,Phone,Full,Name\na@b.c,1,Ada,other\n");
     assert_eq!(counts(&told), (1, 0, 0));
-    assert_eq!(told["fieldsIgnored"], json!(["Phone"]));
+    assert_eq!(told["fieldsIgnored"], json!(["Phone", "Name"]), "the column Name is another field's");
+    assert_eq!(told["columnsCreated"], json!([]));
     assert_eq!((texts(&table, "Email"), texts(&table, "Name")), (vec![json!("a@b.c")], vec![json!("Ada")]));
-    assert_eq!(texts(&table, "Name 2"), ["other"], "two fields never go to one column");
+    // Two equal headers are two fields.
+    let twins = api.table(&["Email"]);
+    let told = import(&twins, &[], "Email,Email\na@b.c,other\n");
+    assert_eq!(told["columnsCreated"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(texts(&twins, "Email 2"), ["other"], "two fields never go to one column");
     let places = json!({ "1": email }).to_string();
     import(&table, &[("header", "false"), ("createColumns", "false"), ("mapping", &places)], "x,second\n");
     assert_eq!(texts(&table, "Email"), ["a@b.c", "second"]);
@@ -331,10 +340,12 @@ fn formulas_are_neutralized(api: &Api) {
     let table = api.table(&["A"]);
     let values =
         ["=1+1", "+cmd|x", "-a", "@SUM(1)", "\tx", "-5", "+1.5e3", "plain", "=HYPERLINK(\"http://x\",\"y\")"];
+    let harmless = ["+(39) 02 1234", "- 5", "-(5)", "+()", "-%"];
+    let values: Vec<&str> = values.into_iter().chain(harmless).collect();
     table.insert(values.iter().map(|value| json!({ "A": value })).collect());
     let column = table.column("A");
     let out = export(&table, &[("columnIds", column)]);
-    let safe = "A\r\n'=1+1\r\n'+cmd|x\r\n'-a\r\n'@SUM(1)\r\n'\tx\r\n-5\r\n+1.5e3\r\nplain\r\n\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"\r\n";
+    let safe = "A\r\n'=1+1\r\n'+cmd|x\r\n'-a\r\n'@SUM(1)\r\n'\tx\r\n-5\r\n+1.5e3\r\nplain\r\n\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"\r\n+(39) 02 1234\r\n- 5\r\n-(5)\r\n+()\r\n-%\r\n";
     assert_eq!(out, safe);
     let kept = export(&table, &[("columnIds", column), ("formulas", "keep")]);
     assert!(kept.starts_with("A\r\n=1+1\r\n+cmd|x\r\n"), "{kept}");
@@ -372,6 +383,11 @@ fn marks_come_off_again_and_nothing_else_does(api: &Api) {
         "'",
         "'-5",
         "-",
+        "-,",
+        "+ ",
+        "-(5)",
+        "'-(5)",
+        "+(39)-2",
         "\t=x",
         "＝1",
         "=HYPERLINK(\"http://x\",\"y\")",

@@ -346,7 +346,9 @@ fn what_is_too_large_or_no_json_is_refused(api: &Api) {
     let table = api.table(&["Email"]);
     let hook = hook(&table, json!({}));
     let large = json!({ "Email": "x".repeat(1_100_000) });
-    api.post(&hook.path, large).refused(413, "body_too_large");
+    let refusal = api.post(&hook.path, large).refused(413, "body_too_large");
+    assert!(refusal["error"].as_str().unwrap().contains("deliveryBytesMax"), "{refusal}");
+    assert_eq!(api.get("/v4/limits").ok()["limits"]["deliveryBytesMax"], 1024 * 1024);
     for broken in ["{", "{\"a\":}", "[1,", "nonsense", "{\"a\":\"\\u0000\"}"] {
         send(api, &hook.path, "application/json", broken).offends(&[""]);
     }

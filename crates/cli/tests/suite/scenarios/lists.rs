@@ -18,7 +18,9 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Versions:
     the_total_can_be_left_out,
     a_list_follows_a_view_and_ad_hoc_filters_and_sorting,
     wrong_options_are_400_naming_them,
+    a_reference_to_an_empty_value_is_idle,
     a_write_says_what_a_list_must_count_in,
+    a_new_project_has_a_sequence_of_its_own,
 );
 
 /// A table whose rows are numbered from 0, made in batches so that ids of one millisecond are many.
@@ -315,6 +317,27 @@ fn wrong_options_are_400_naming_them(api: &Api) {
     table.list(&[("filters", "[]"), ("sorting", "[]")]).ok();
 }
 
+fn a_reference_to_an_empty_value_is_idle(api: &Api) {
+    let table = api.table(&["Source"]);
+    let source = table.column("Source").to_owned();
+    let reference = json!({ "templateId": "reference", "header": "Ref",
+        "referenceConfig": { "columnId": source, "path": "a" } });
+    let reference = table.add_column(reference);
+    let values = [json!("x"), json!(0), json!(false), json!(""), json!([]), json!({}), json!(null)];
+    let rows: Vec<Value> = values.iter().map(|value| json!({ "Source": { "a": value } })).collect();
+    let ids = table.insert(rows.into());
+    for (place, (id, value)) in ids.iter().zip(&values).enumerate() {
+        let status = if place < 3 { "completed" } else { "idle" };
+        assert_eq!(table.cells(id)[&reference], json!({ "value": value, "status": status }));
+        let listed = table.rows(&[("withStatus", "true")])["rows"][place]["cells"][&reference].clone();
+        assert_eq!(listed["status"], status, "{value}");
+    }
+    for (status, count) in [("completed", 3), ("idle", 4)] {
+        let filters = json!([{ "columnId": reference, "operator": "statusIs", "value": status }]).to_string();
+        assert_eq!(table.rows(&[("filters", &filters)])["pagination"]["totalRows"], count, "{status}");
+    }
+}
+
 fn a_write_says_what_a_list_must_count_in(api: &Api) {
     let table = api.table(&["Name"]);
     let sequence = |answer: &Answer| answer.header("x-rowmill-sequence").unwrap().parse::<u64>().unwrap();
@@ -331,4 +354,34 @@ fn a_write_says_what_a_list_must_count_in(api: &Api) {
     for never_told in ["soon", "-1", &(second + 1).to_string()] {
         list(never_told).offends(&["X-Rowmill-Sequence"]);
     }
+}
+
+fn a_new_project_has_a_sequence_of_its_own(api: &Api) {
+    let check = |answer: Answer| {
+        let sequence = answer.header("x-rowmill-sequence").expect(&answer.text).to_owned();
+        let id = answer.json["project"]["id"].as_str().unwrap().to_owned();
+        let list = Request::get(format!("/v4/projects/{id}/rows")).header("X-Rowmill-Sequence", &sequence);
+        api.send(list).ok();
+        (id, sequence.parse::<u64>().unwrap())
+    };
+    let (source, _) = check(api.post("/v4/projects", json!({ "title": "Source" })));
+    for number in 0..5 {
+        api.post(format!("/v4/projects/{source}/rows"), json!({ "n": number })).created();
+    }
+    let path = format!("/v4/projects/{source}/duplicate");
+    let written = api.patch(format!("/v4/projects/{source}"), json!({ "title": "Renamed" }));
+    let written: u64 = written.header("x-rowmill-sequence").unwrap().parse().unwrap();
+    let (_, copied) = check(api.post(path, json!({ "title": "Copy" })));
+    assert!(copied < written, "it is the copy's and not the source's: {copied}");
+    let send = || api.send(Request::post("/v4/projects/sample").header("Idempotency-Key", &source));
+    let (sample, told) = check(send());
+    assert_eq!(check(send()), (sample.clone(), told), "when it is repeated, too");
+    api.delete(format!("/v4/projects/{source}")).ok();
+    api.delete(format!("/v4/projects/{sample}")).ok();
+    let restore = |ids: Value| api.post("/v4/trash/restore", json!({ "projectIds": ids }));
+    let restored = restore(json!([source]));
+    assert_eq!(restored.json["restoredCount"], 1, "{}", restored.text);
+    let told: u64 = restored.header("x-rowmill-sequence").unwrap().parse().unwrap();
+    assert!(told >= written);
+    assert_eq!(restore(json!([source, sample])).header("x-rowmill-sequence"), None, "of which of them?");
 }

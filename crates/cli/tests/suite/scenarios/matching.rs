@@ -193,6 +193,12 @@ fn unknown_fields_never_overwrite_a_value(api: &Api) {
     assert_eq!(table.value(&ids[2], "_trigger"), Value::Null);
     let again = upsert(&table, "Email", json!({ "Email": "object", "was": 2 })).ok();
     assert_eq!((actions(&again).as_str(), &again["keptAsInput"]), ("un", &json!(["was"])));
+    // A null clears what they would be merged into, and they take its place.
+    for (id, email) in [(&ids[0], "object"), (&ids[1], "text")] {
+        let cleared = upsert(&table, "Email", json!({ "Email": email, "_trigger": null, "zip": 2 })).ok();
+        assert_eq!((actions(&cleared).as_str(), &cleared["keptAsInput"]), ("up", &json!(["zip"])));
+        assert_eq!(table.value(id, "_trigger"), json!({ "zip": 2 }));
+    }
 }
 
 fn callers_at_once_never_make_twins(api: &Api) {

@@ -12,6 +12,8 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("refusals", Shared:
     another_content_type_is_415,
     a_body_that_is_not_json_is_400,
     all_offences_are_named_at_once_each_with_its_place,
+    what_several_steps_find_is_told_together,
+    a_field_that_is_given_twice_is_400_in_every_typed_body,
     an_unknown_field_in_a_typed_body_is_400_naming_it,
     an_unknown_or_repeated_query_parameter_is_400_naming_it,
     query_and_body_are_checked_before_what_the_path_names,
@@ -175,6 +177,66 @@ fn all_offences_are_named_at_once_each_with_its_place(api: &Api) {
     table.get("/rows?page=0&pageSize=1001&withStatus=maybe").offends(&["page", "pageSize", "withStatus"]);
 }
 
+/// Whichever step of the check finds it: of query and types, of unknown fields, of texts, templates and filters.
+fn what_several_steps_find_is_told_together(api: &Api) {
+    let table = api.table(&["Name"]);
+    let name = format!("/columns/{}", table.column("Name"));
+    let before = table.get("").ok();
+    let check = |method: &'static str, path: String, body: Value, places: &[&str]| {
+        api.send(Request::new(method, path).json(&body)).offends(places);
+    };
+    let projects = || "/v4/projects".to_owned();
+    check("POST", projects(), json!({ "title": "", "foo": 1 }), &["foo", "title"]);
+    check("POST", projects(), json!({ "title": " ", "autoplay": "yes" }), &["autoplay", "title"]);
+    let columns =
+        json!([{ "templateId": "nope", "header": "x".repeat(256), "foo": 1 }, { "templateId": "manual" }]);
+    let places = ["columns[0].foo", "columns[0].header", "columns[0].templateId", "title"];
+    check("POST", projects(), json!({ "title": "", "columns": columns }), &places);
+    check("PATCH", table.path(""), json!({ "title": " ", "foo": 1 }), &["foo", "title"]);
+    let column = json!({ "templateId": "nope", "header": "", "foo": 1 });
+    check("POST", table.path("/columns"), column, &["foo", "header", "templateId"]);
+    check("POST", table.path("/columns?nope=1"), json!({ "templateId": "nope" }), &["nope", "templateId"]);
+    check("PATCH", table.path(&name), json!({ "header": "", "foo": 1 }), &["foo", "header"]);
+    let view = json!({ "name": "", "foo": 1, "filters": [1] });
+    check("POST", table.path("/views"), view, &["filters[0]", "foo", "name"]);
+    // What is right otherwise is not written.
+    check("POST", projects(), json!({ "title": "Right", "folderId": "together", "foo": 1 }), &["foo"]);
+    check("PATCH", table.path(""), json!({ "title": "Right", "foo": 1 }), &["foo"]);
+    check("POST", table.path("/columns"), json!({ "templateId": "manual", "foo": 1 }), &["foo"]);
+    check("PATCH", table.path(&name), json!({ "header": "Right", "foo": 1 }), &["foo"]);
+    check("POST", table.path("/views"), json!({ "name": "Right", "foo": 1 }), &["foo"]);
+    assert_eq!(table.get("").ok(), before);
+    assert_eq!(table.get("/views").ok()["views"], json!([]));
+    assert_eq!(api.get("/v4/projects?folderId=together").ok()["projects"], json!([]));
+
+    table.get("/rows?page=0&filters=[1]").offends(&["filters[0]", "page"]);
+    table.get("/rows?filters=[1]&sorting=[1]&columnIds=zz").offends(&[
+        "columnIds",
+        "filters[0]",
+        "sorting[0]",
+    ]);
+    table.get("/rows?filters=x&sorting=[1]&nope=1").offends(&["filters", "nope", "sorting[0]"]);
+    table.get("/rows?page=0&columnIds=zz&cursor=x").offends(&["columnIds", "cursor", "page"]);
+    table.get("/rows?page=0").offends(&["page"]);
+}
+
+fn a_field_that_is_given_twice_is_400_in_every_typed_body(api: &Api) {
+    let table = api.table(&["Name"]);
+    table.patch_text("", r#"{"title":"a","title":"b"}"#).offends(&["title"]);
+    table
+        .patch_text("", r#"{"settings":{"api":{"requireKey":true,"requireKey":false}},"foo":1}"#)
+        .offends(&["foo", "settings.api.requireKey"]);
+    table
+        .post_text(
+            "/views",
+            r#"{"name":"a","filters":[{"columnId":"Name","operator":"isEmpty","operator":"isNotEmpty"}]}"#,
+        )
+        .offends(&["filters[0].operator"]);
+    table.post_text("/trigger", r#"{"force":true,"force":false}"#).offends(&["force"]);
+    let project = r#"{"title":"a","columns":[{"templateId":"manual"},{"templateId":"manual","header":"x","header":"y"}]}"#;
+    api.send(Request::post("/v4/projects").text(project)).offends(&["columns[1].header"]);
+}
+
 fn an_unknown_field_in_a_typed_body_is_400_naming_it(api: &Api) {
     let table = api.table(&["Name"]);
     let row = table.insert(json!({ "Name": "Ada" })).remove(0);
@@ -238,6 +300,15 @@ fn an_unknown_or_repeated_query_parameter_is_400_naming_it(api: &Api) {
     api.get("/v4/projects?colour=1").offends(&["colour"]);
     table.post("/rows?matchon=x", json!({})).offends(&["matchon"]);
     table.get("/rows?search=%ff").offends(&["search"]);
+    // Operations that need no key are no exception.
+    for path in ["/openapi.json", "/docs", "/healthz", "/readyz", "/metrics"] {
+        for right in [path.to_owned(), format!("{path}?")] {
+            // Metrics need a token of their own.
+            let expected = if path == "/metrics" { 401 } else { 200 };
+            assert_eq!(api.get(right.clone()).status(), expected, "{right}");
+        }
+        api.get(format!("{path}?colour=1&x")).offends(&["colour", "x"]);
+    }
 }
 
 /// One order for all operations: a request that is wrong in itself is told so, whatever it is about.

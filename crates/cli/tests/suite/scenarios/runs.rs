@@ -1,5 +1,7 @@
 //! Every run has an id, and is kept: who started it, what came of it, how it ended.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::nodes::first;
@@ -9,7 +11,7 @@ use crate::harness::api::Version;
 use crate::harness::http::exchange;
 use crate::harness::runner::scenarios;
 use crate::harness::stub_server::{Reply, ok};
-use crate::harness::{Api, Request, Scenario, StubServer, Table};
+use crate::harness::{Api, Request, Scenario, StubServer, Table, eventually};
 
 pub(crate) const VERSIONS: &[Scenario] = &scenarios!("runs", Versions:
     a_run_has_an_id,
@@ -19,6 +21,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("runs", Own:
     a_run_tells_what_came_of_it_and_outlives_a_crash,
     a_run_says_who_started_it,
     a_run_that_goes_on_outlives_a_crash,
+    a_run_stays_though_nothing_of_it_is_left_to_count,
     strangers_read_no_names,
     a_run_tells_why_cells_failed_and_were_skipped,
     a_run_tells_which_rate_limit_holds_it_back,
@@ -214,6 +217,53 @@ fn a_run_that_goes_on_outlives_a_crash() {
     assert_eq!(told(&newest(&table), &fields), told(&running, &fields), "it is the same run");
     table.post("/stop", json!({})).ok();
     assert_eq!(told(&newest(&table), &["id", "status"]), [json!("run_1"), json!("stopped")]);
+    stub_server.release();
+}
+
+fn a_run_stays_though_nothing_of_it_is_left_to_count() {
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
+    let mut server = started(&[]);
+    let begun = |table: &Table| {
+        let column = asks(table, "Told", &stub_server, "/@{Name}", json!({}));
+        let row = table.insert(json!([{ "Name": "a" }])).remove(0);
+        table.post("/trigger", json!({})).ok();
+        eventually("it runs", Duration::from_secs(30), || {
+            (table.cells(&row)[&column]["status"] == "generating").then_some(())
+        });
+        (row, column)
+    };
+    let write = |value: Value| {
+        move |table: &Table, row: &str, column: &str| {
+            let cell = json!({ "rowId": row, "columnId": column, "value": value });
+            table.patch("/cells", json!({ "cells": [cell] })).ok();
+        }
+    };
+    let (by_hand, null) = (write(json!("mine")), write(Value::Null));
+    let removed =
+        |table: &Table, _: &str, column: &str| drop(table.delete(&format!("/columns/{column}")).ok());
+    let ways: [&dyn Fn(&Table, &str, &str); 3] = [&by_hand, &null, &removed];
+    let check = |table: &Table| {
+        let status = table.get("/status").ok();
+        assert_eq!((&status["runId"], &status["run"]["cells"]), (&json!("run_1"), &json!(0)), "{status}");
+        assert_eq!(status["processing"], false);
+        assert_eq!(
+            told(&newest(table), &["id", "status", "cells"]),
+            [json!("run_1"), json!("finished"), json!(0)]
+        );
+        assert_eq!(table.get("/runs/run_1").ok()["run"]["queued"], 0);
+    };
+    let mut tables = Vec::new();
+    for end in ways {
+        let table = server.api().table(&["Name"]);
+        let (row, column) = begun(&table);
+        end(&table, &row, &column);
+        check(&table);
+        tables.push(table);
+    }
+    server.crash_and_restart();
+    for table in &tables {
+        check(&table.through(&server.api()));
+    }
     stub_server.release();
 }
 

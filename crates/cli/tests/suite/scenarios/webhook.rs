@@ -20,6 +20,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("webhook", Shared:
     a_deleted_row_comes_back_and_a_disabled_api_closes_nothing,
 );
 pub(crate) const OWN: &[Scenario] = &scenarios!("webhook", Own:
+    the_size_of_a_delivery_is_a_limit_of_its_own,
     deliveries_are_counted_per_team,
 );
 
@@ -362,4 +363,24 @@ fn hmac_of(secret: &str, text: &str) -> String {
     let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(text.as_bytes());
     mac.finalize().into_bytes().iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+}
+
+fn the_size_of_a_delivery_is_a_limit_of_its_own() {
+    let limits = [("ROWMILL_DELIVERY_BYTES_MAX", "5000"), ("ROWMILL_BODY_BYTES_MAX", "10000")];
+    let server = Server::start(&limits);
+    let api = server.api();
+    let told = api.get("/v4/limits").ok()["limits"].clone();
+    assert_eq!((&told["deliveryBytesMax"], &told["bodyBytesMax"]), (&json!(5_000), &json!(10_000)));
+    let table = following(&api, "evt-large", &json!({}));
+    let mut large = guest("evt-large", "gst-1", "approved", None);
+    assert_eq!(counts(deliver(&api, &large)), [1, 1, 0]);
+    large["data"]["note"] = json!("x".repeat(6_000));
+    let refusal = deliver(&api, &large);
+    assert_eq!(
+        (refusal.status(), &refusal.json["error"]),
+        (413, &json!("The body exceeds the limit of 5000 bytes (deliveryBytesMax)"))
+    );
+    table.post("/rows", json!({ "Input": "x".repeat(6_000) })).created();
+    let refusal = table.post("/rows", json!({ "Input": "x".repeat(11_000) })).refused(413, "body_too_large");
+    assert_eq!(refusal["error"], "The body exceeds the limit of 10000 bytes (bodyBytesMax)");
 }
