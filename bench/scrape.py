@@ -17,6 +17,9 @@ Two things are measured, on Markdown as a cell gets it:
   many arrive as such.
 
 Tune on the development split (`--split dev`, the default) only. `--split test` is for a final figure.
+
+`--policies collection` says what rules about kinds of lines (prices, headings, ...) could reach on a kind of page: how
+far the reference texts agree on what is content.
 """
 
 import argparse
@@ -29,6 +32,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 
 WORD = re.compile(r"\w+")
@@ -241,6 +245,40 @@ def word_f1(predicted, reference):
     return 2 * both / (sum(predicted.values()) + sum(reference.values()))
 
 
+PRICE = re.compile(r"[$€£¥]\s?\d|\d\s?[€£]")
+LINE_KINDS = ["price", "heading", "sentence", "link", "other"]
+SENTENCE_CHARS_MIN = 80
+
+
+def line_kind(line):
+    text = plain(line)
+    if PRICE.search(text):
+        return "price"
+    if re.match(r"[\s>\-*\d.]*#{1,6}\s", line):
+        return "heading"
+    if len(text) >= SENTENCE_CHARS_MIN:
+        return "sentence"
+    in_links = sum(len(words(link)) for link, _ in LINK.findall(line))
+    return "link" if in_links * 2 > len(words(text)) else "other"
+
+
+def policies(pages):
+    """What the best sets of kinds of lines reach, if they alone are kept. `pages` are Markdown and reference text."""
+    sets = [kept for size in range(1, len(LINE_KINDS) + 1) for kept in combinations(LINE_KINDS, size)]
+    scores = []  # by page, then by set
+    for markdown, reference in pages:
+        lines = defaultdict(list)
+        for line in filter(str.strip, markdown.split("\n")):
+            lines[line_kind(line)].append(plain(line))
+        scores.append([word_f1("\n".join(line for kind in kept for line in lines[kind]), reference) for kept in sets])
+    mean = lambda chosen: sum(max(page[place] for place in chosen) for page in scores) / max(1, len(scores))
+    for size in (1, 2, 3):
+        best = max(combinations(range(len(sets)), size), key=mean)
+        names = " or ".join("+".join(sets[place]) for place in best)
+        print(f"best {size} of the sets, the better one known for each page: {mean(best):.3f} ({names})")
+    print(f"best set known for each page: {mean(range(len(sets))):.3f}")
+
+
 def page_kind(truth):
     kind = (truth.get("_internal") or {}).get("page_type", "article")
     kind = kind.get("primary", "article") if isinstance(kind, dict) else kind
@@ -262,6 +300,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="measure every N-th page only")
     parser.add_argument("--program", default="target/release/examples/extract")
     parser.add_argument("--pages", type=Path, help="write each page's figures to this file")
+    parser.add_argument("--policies", metavar="KIND", help="measure what rules about kinds of lines reach on a kind of page")
     parser.add_argument("--outputs", type=Path, help="write each page's Markdown to this file")
     arguments = parser.parse_args()
     split = arguments.folder / arguments.split
@@ -269,7 +308,7 @@ def main():
     if not names:
         sys.exit(f"{split} has no pages. See the top of this file for how to get the benchmark.")
     outputs = extract(arguments.program, split / "html", names)
-    scores, counts, pages = defaultdict(list), Counter(), {}
+    scores, counts, pages, texts = defaultdict(list), Counter(), {}, defaultdict(list)
     for name in names:
         truth = json.loads((split / "ground-truth" / f"{name}.json").read_text())
         reference = truth["ground_truth"].get("main_content") or ""
@@ -277,6 +316,7 @@ def main():
         markdown = outputs.get(name, "")
         kind, score = page_kind(truth), word_f1(plain(markdown), reference)
         scores[kind].append(score)
+        texts[kind].append((markdown, reference))
         found = arrived(markdown)
         missing = Counter()
         for structure, own in structures(html, reference):
@@ -296,6 +336,8 @@ def main():
     for kind in KINDS:
         there, all_ = counts[kind, True], counts[kind, True] + counts[kind, False]
         print(f"{kind + 's':<15}{there / max(1, all_):.3f}  ({there} of {all_})")
+    if arguments.policies:
+        policies(texts[arguments.policies])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ const MENU_LINK_CHARS_MAX: usize = 22;
 
 /// The places of the leaves that are content.
 pub(super) fn find(outline: &Outline) -> HashSet<usize> {
-    let shown = outline.sums(|_, leaf| !leaf.is_frame && !leaf.is_control);
+    let shown = shown(outline);
     let counts = Counts::of(outline, &shown);
     let (start, end) = bounds(outline, &shown);
     let all = shown.between(start, end);
@@ -41,12 +41,25 @@ pub(super) fn find(outline: &Outline) -> HashSet<usize> {
         .collect()
 }
 
+/// The part that the page calls its main one. If there are several, the one that shows most.
+pub(super) fn main_part(outline: &Outline) -> Option<&Part> {
+    main_of(outline, &shown(outline))
+}
+
+fn shown(outline: &Outline) -> Sums {
+    outline.sums(|_, leaf| !leaf.is_frame && !leaf.is_control)
+}
+
 /// Where the content is: in the part that the page calls so, or anywhere.
 fn bounds(outline: &Outline, shown: &Sums) -> (usize, usize) {
-    let mains = outline.elements.iter().filter(|part| part.is_main && !part.is_frame);
-    let main = mains.max_by_key(|part| shown.of(part));
+    let main = main_of(outline, shown);
     let main = main.filter(|part| shown.of(part) * 100 >= shown.all() * MAIN_PERCENT_MIN);
     main.map_or((0, outline.leaves.len()), |part| (part.start, part.end))
+}
+
+fn main_of<'a>(outline: &'a Outline, shown: &Sums) -> Option<&'a Part> {
+    let mains = outline.elements.iter().filter(|part| part.is_main && !part.is_frame);
+    mains.max_by_key(|part| shown.of(part))
 }
 
 /// Links and headings, counted from the first element to before each one.

@@ -89,6 +89,12 @@ mod tests {
         check(&format!("<p>{words}<div class=hidden><pre>a</pre>b</div>"), &format!("{words} a"));
         check(&format!("<p>{words}<button>Buy</button><figcaption>Rye</figcaption>"), words);
         check(&format!("<p>{words}<i class=sr-only>New</i><i class='btn-big'>Buy</i>"), words);
+        // Of what is hidden in other ways there is too much to leave it out.
+        let hidden = "<i class=hidden>Dark rye flour</i>";
+        check(
+            &format!("<p>{words}<i class=visually-hidden>New</i>{hidden}"),
+            &format!("{words} Dark rye flour"),
+        );
         check("", "");
     }
 

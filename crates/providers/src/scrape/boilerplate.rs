@@ -165,7 +165,7 @@ enum Beside {
 
 /// What stands in the content and is hardly part of it, by the words in `class`, `id`, `role` and `itemprop`.
 /// Measured one by one: leaving it out is right more often than not.
-const BESIDE_WORDS: [(&str, Beside); 32] = [
+const BESIDE_WORDS: [(&str, Beside); 33] = [
     ("actions", Beside::Weak),
     ("author", Beside::Strong),
     ("badge", Beside::Weak),
@@ -197,6 +197,7 @@ const BESIDE_WORDS: [(&str, Beside); 32] = [
     ("sidebar", Beside::Strong),
     ("sr-only", Beside::Weak),
     ("tooltip", Beside::Weak),
+    ("visually", Beside::Weak),
     ("widget", Beside::Weak),
 ];
 

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::kept_nodes::KeptNodes;
 use super::outline::{Leaf, Outline};
-use super::{area, beside, completion, enclosed, repeated, thread};
+use super::{area, beside, completion, edges, enclosed, repeated, thread};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
@@ -49,7 +49,7 @@ pub(super) enum MainContent {
 /// is captions and teasers. What it skips between the first and the last text that it finds is kept as well
 /// (cards, posts, sections). Where it finds next to nothing, much of it in links, or some of many cards,
 /// everything inside the page's frame says more; of a thread, its posts do. What the page itself names as reviews,
-/// comments or buttons is left out of all this.
+/// comments or buttons is left out of all this, and so is what is outside its main part or follows an article.
 pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     let outline = Outline::of(document);
     let marks = Marks::new(outline.leaves.len());
@@ -83,9 +83,10 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
         let sure = marks.read(&found(ExtractionFocus::FavorPrecision));
         if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
     };
+    let selected = edges::missed_main(&outline, &selected, &area).unwrap_or(selected);
     let completed = completion::complete(&outline, &selected, &area);
     let selected = beside::leave_out(&outline, choose(&outline, &selected, &completed, &area));
-    let selected = repeated::leave_out(&outline, selected);
+    let selected = edges::leave_out(&outline, repeated::leave_out(&outline, selected));
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
 }
@@ -213,6 +214,42 @@ mod tests {
         let texts =
             document.tree.nodes().filter(|node| node.value().is_text() && kept.has(node.id())).count();
         assert_eq!(texts, 1 + 300 + 4);
+    }
+
+    #[test]
+    fn the_main_part_counts_and_not_what_is_around_it() {
+        let check = |html: &str, expected: &str| {
+            let mut document = Html::parse_document(html);
+            let MainContent::KeptNodes(kept) =
+                find(&mut document, &Url::parse("https://example.com/").unwrap())
+            else {
+                panic!("the page shows its words");
+            };
+            let nodes = document.tree.nodes().filter(|node| kept.has(node.id()));
+            let texts: Vec<&str> = nodes.filter_map(|node| Some(&**node.value().as_text()?)).collect();
+            assert_eq!(texts.concat(), expected, "{html}");
+        };
+        let lines = |words: &str, count: usize| -> Vec<String> {
+            (0..count).map(|number| words.replace('#', &number.to_string())).collect()
+        };
+        let blocks = |name: &str, lines: &[String]| {
+            let inside = lines.join(&format!("</{name}><{name}>"));
+            format!("<{name}>{inside}</{name}>")
+        };
+        let words = "The mill # stands by the river, and its wheel has turned since the year in which the monks built \
+            it to grind the grain of eleven villages.";
+        let article = lines(words, 30);
+        let about =
+            "<p>About Ann</p><p>She lives by the river, and writes about mills and the people in them.</p>";
+        check(&format!("<div>{}</div>{about}", blocks("p", &article)), &article.concat());
+        let notice = lines(
+            "We ship flour to village #, and each order that comes before noon leaves the mill on the same day, by cart.",
+            12,
+        );
+        let main = lines("Flour of rye, kind #", 14);
+        let html =
+            format!("<div>{}</div><main><h1>Rye</h1>{}</main>", blocks("p", &notice), blocks("div", &main));
+        check(&html, &format!("Rye{}", main.concat()));
     }
 
     /// Whether everything inside the frame is chosen if the texts with a `+` were found.

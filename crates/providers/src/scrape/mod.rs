@@ -13,6 +13,7 @@ pub mod child;
 mod completion;
 mod contacts;
 mod crawled;
+mod edges;
 mod embedded;
 mod enclosed;
 mod extractor;
