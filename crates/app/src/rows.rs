@@ -393,7 +393,8 @@ impl App {
             }
             let row = RowId::parse(&change.row_id);
             if let Some(row) = row.filter(|row| !is_there.contains_key(row)) {
-                is_there.insert(row, self.store.row(stored.project.id, row).await?.is_some());
+                let position = self.store.positions(stored.project.id, vec![row]).await?;
+                is_there.insert(row, position.iter().any(Option::is_some));
             }
             if row.is_none_or(|row| is_there.get(&row) != Some(&true)) {
                 noun = Noun::Row;

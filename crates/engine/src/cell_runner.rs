@@ -11,7 +11,7 @@ use rowmill_model::{CellError, Column, ErrorCode, Project, Record, RowId, TeamId
 use rowmill_providers::Failure;
 use rowmill_providers::llm::batch::{BatchApi, BatchOutcome};
 use rowmill_providers::llm::{Dialect, Question};
-use rowmill_store::{Lane, Ticket};
+use rowmill_store::{Lane, RowValues, Ticket};
 use rowmill_telemetry::TraceContext;
 
 use crate::digest::Digest;
@@ -87,8 +87,8 @@ pub struct Payees {
 pub struct Cell {
     pub ticket: Ticket,
     pub row: RowId,
-    /// The row as it was claimed.
-    pub values: Record,
+    /// What the column reads of the row, as it was claimed.
+    pub values: RowValues,
     /// Tries of this run that failed.
     pub attempts: u32,
     /// When it first failed or was put off in this run.
@@ -109,7 +109,7 @@ impl Cell {
         Self {
             ticket: Ticket { token: 0, lane, position: 0 },
             row,
-            values,
+            values: values.into(),
             attempts: 0,
             waiting_since: None,
             run: None,
@@ -118,6 +118,13 @@ impl Cell {
             column,
             revoked: Arc::default(),
         }
+    }
+
+    /// What becomes of a cell that a value was missed for: it was claimed without it, and must not be taken for empty.
+    pub(crate) fn incomplete(&self) -> Option<CallOutcome> {
+        self.values.missed()?;
+        let message = "An internal error: an input of this cell was not read.";
+        Some(CallOutcome::failed(ErrorCode::ProviderError, message))
     }
 
     /// Whether the cell was taken away meanwhile: then nothing may be begun for it.

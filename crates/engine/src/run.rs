@@ -43,6 +43,9 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
         () = shared.clock.sleep(deadline) => timed_out(deadline),
     };
     drop(permit);
+    if let Some(incomplete) = cell.incomplete() {
+        outcome = incomplete;
+    }
     note_list_cost(&shared, &cell, &mut outcome).await;
     shared.claim_ahead.finished();
     panic_guard.is_armed = false;

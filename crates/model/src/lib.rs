@@ -30,6 +30,7 @@ pub mod limits;
 pub mod lookup;
 pub mod nearest;
 pub mod offence;
+mod packing;
 pub mod paid;
 pub mod path;
 pub mod plan;
@@ -59,6 +60,7 @@ pub mod value;
 pub mod view;
 pub mod web_scraper;
 pub mod webhook;
+pub mod wide_cells;
 
 pub use answer_schema::AnswerSchema;
 pub use cell::{CellState, CellStates};

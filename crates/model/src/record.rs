@@ -8,17 +8,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A column's number within its project.
-pub type Slot = u32;
+pub use crate::packing::{Damaged, Slot, cell_bytes, record_bytes};
+use crate::packing::{push_varint, take_varint};
+use crate::wide_cells::WideCells;
 
 /// The packed values of one row. Cells that are null are absent. A clone shares the bytes.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Record(Arc<[u8]>);
-
-/// Bytes that are not a record: the database was damaged, or written by something else.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("a stored row is damaged: its values cannot be unpacked")]
-pub struct Damaged;
 
 impl Record {
     /// Packs cells. `null` texts are left out; the last of two entries for a slot wins.
@@ -63,6 +59,17 @@ impl Record {
         Cells::unpack(&self.0)
     }
 
+    /// How many cells have a value.
+    pub fn count(&self) -> Result<usize, Damaged> {
+        if self.0.is_empty() { Ok(0) } else { take_varint(&mut &*self.0) }
+    }
+
+    /// What the cells take, without the count of them.
+    pub fn cells_bytes(&self) -> Result<usize, Damaged> {
+        let count = self.count()?;
+        self.0.len().checked_sub(record_bytes(count, 0)).ok_or(Damaged)
+    }
+
     /// This record with some cells written over; `null` clears one.
     pub fn with<'a>(&'a self, changes: impl IntoIterator<Item = (Slot, &'a str)>) -> Result<Self, Damaged> {
         let cells = self.cells()?;
@@ -84,12 +91,14 @@ impl std::fmt::Debug for Record {
 pub struct Cells<'a> {
     texts: &'a str,
     directory: Vec<(Slot, Range<usize>)>,
+    /// Values of the same row that lie apart from the record.
+    wide: Option<&'a WideCells>,
 }
 
 impl<'a> Cells<'a> {
     pub fn unpack(bytes: &'a [u8]) -> Result<Self, Damaged> {
         if bytes.is_empty() {
-            return Ok(Self { texts: "", directory: Vec::new() });
+            return Ok(Self { texts: "", directory: Vec::new(), wide: None });
         }
         let mut rest = bytes;
         let count = take_varint(&mut rest)?;
@@ -106,13 +115,21 @@ impl<'a> Cells<'a> {
         if texts.len() != end || !whole {
             return Err(Damaged);
         }
-        Ok(Self { texts, directory })
+        Ok(Self { texts, directory, wide: None })
+    }
+
+    /// These, together with values of the same row that lie apart from the record.
+    #[must_use]
+    pub fn with_wide(self, wide: &'a WideCells) -> Self {
+        Self { wide: Some(wide), ..self }
     }
 
     /// The raw JSON text of a cell; `None` where it is null.
     pub fn get(&self, slot: Slot) -> Option<&'a str> {
-        let index = self.directory.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
-        self.text(self.directory.get(index)?)
+        match self.directory.binary_search_by_key(&slot, |(slot, _)| *slot) {
+            Ok(index) => self.text(self.directory.get(index)?),
+            Err(_) => self.wide?.get(slot),
+        }
     }
 
     /// The same for one cell after another. Asked for in the order of their slots, which is the order of
@@ -124,47 +141,31 @@ impl<'a> Cells<'a> {
                 next += 1;
                 self.text(entry)
             }
-            Some(entry) if entry.0 > slot && next == 0 => None,
+            Some(entry) if entry.0 > slot && next == 0 => self.wide?.get(slot),
             _ => {
                 let found = self.directory.binary_search_by_key(&slot, |(slot, _)| *slot);
                 next = found.map_or_else(|place| place, |place| place + 1);
-                found.ok().and_then(|place| self.text(self.directory.get(place)?))
+                match found {
+                    Ok(place) => self.text(self.directory.get(place)?),
+                    Err(_) => self.wide?.get(slot),
+                }
             }
         }
     }
 
+    /// All cells that have a value; those that lie apart come last.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &'a str)> {
-        self.directory.iter().filter_map(|entry| Some((entry.0, self.text(entry)?)))
+        let near = self.directory.iter().filter_map(|entry| Some((entry.0, self.text(entry)?)));
+        near.chain(self.wide.into_iter().flat_map(WideCells::iter))
     }
 
     pub fn is_empty(&self) -> bool {
-        self.directory.is_empty()
+        self.directory.is_empty() && self.wide.is_none_or(WideCells::is_empty)
     }
 
     fn text(&self, entry: &(Slot, Range<usize>)) -> Option<&'a str> {
         self.texts.get(entry.1.clone())
     }
-}
-
-pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut number: usize) {
-    while number >= 0x80 {
-        bytes.push(u8::try_from(number & 0x7f).unwrap_or_default() | 0x80);
-        number >>= 7;
-    }
-    bytes.push(u8::try_from(number).unwrap_or_default());
-}
-
-pub(crate) fn take_varint(rest: &mut &[u8]) -> Result<usize, Damaged> {
-    let mut number = 0_usize;
-    for shift in (0..35).step_by(7) {
-        let (byte, tail) = rest.split_first().ok_or(Damaged)?;
-        *rest = tail;
-        number |= usize::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(number);
-        }
-    }
-    Err(Damaged)
 }
 
 #[cfg(test)]
@@ -189,6 +190,44 @@ mod tests {
         for bytes in [&[1_u8][..], &[1, 0, 9, b'x'], &[2, 0, 1, 1, 1, 0xc3, 0xa9], &[0xff; 9], &[1, 0, 1]] {
             assert_eq!(Record::from_bytes(bytes).cells().unwrap_err(), Damaged, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn a_value_that_was_not_read_is_missed_and_not_empty() {
+        let near = Record::pack([(1, "1"), (5, "5")]);
+        let mut wide = WideCells::unread([9, 3]);
+        wide.set(3, "\"three\"".into());
+        wide.set(4, "\"four\"".into());
+        let cells = near.cells().unwrap().with_wide(&wide);
+        let mut in_turn = cells.get_in_turn();
+        for (slot, expected) in
+            [(1, Some("1")), (2, None), (3, Some("\"three\"")), (4, Some("\"four\"")), (5, Some("5"))]
+        {
+            assert_eq!((cells.get(slot), in_turn(slot)), (expected, expected), "{slot}");
+        }
+        assert_eq!(wide.missed(), None);
+        assert_eq!(cells.get(9), None);
+        assert_eq!(wide.missed(), Some(9));
+
+        let mut other = wide.clone();
+        other.note_in(crate::wide_cells::Missed::default());
+        let cells = near.cells().unwrap().with_wide(&other);
+        assert_eq!(cells.iter().map(|(slot, _)| slot).collect::<Vec<_>>(), [1, 5, 3, 4]);
+        assert_eq!(other.missed(), Some(9), "whoever goes over all misses it, too");
+    }
+
+    #[test]
+    fn bytes_are_those_of_a_record() {
+        let long = "x".repeat(300);
+        let mut wide = WideCells::default();
+        wide.set(200, long.as_str().into());
+        wide.set(1, "\"one\"".into());
+        let record = Record::pack(wide.iter());
+        assert_eq!(record_bytes(2, wide.read_bytes()), record.as_bytes().len());
+        wide.remove(200);
+        assert_eq!((wide.count(), record.count()), (1, Ok(2)));
+        assert_eq!(record_bytes(0, 0), Record::default().as_bytes().len());
+        assert_eq!(record.cells_bytes(), Ok(cell_bytes(200, 300) + cell_bytes(1, 5)));
     }
 
     proptest! {

@@ -7,9 +7,8 @@ use bytes::{BufMut as _, BytesMut};
 use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, Record};
-use rowmill_store::Result;
+use rowmill_store::RowWrite;
 use rowmill_store::changes::{CellClaim, Places, TrashEntry, WriteSet};
-use rowmill_store::wide_values::RowWrite;
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
@@ -30,14 +29,9 @@ const UPDATE_ROWS: &str = "UPDATE rowmill.rows r SET details = new.details, \
      WHERE r.project = $1 AND r.position = new.position";
 
 /// Leaves everything with the transaction, the counters last. The bytes of values are counted on.
-pub(crate) fn writes(
-    tx: &mut Tx,
-    state: &State,
-    value_bytes_change: i64,
-    writes: WriteSet<RowVersion>,
-) -> Result<()> {
+pub(crate) fn writes(tx: &mut Tx, state: &State, value_bytes_change: i64, writes: WriteSet<RowVersion>) {
     let mut apply = Apply { tx, num: state.num };
-    apply.wide_values(&writes)?;
+    apply.wide_values(&writes);
     apply.rows(writes.rows_inserted, writes.rows_updated, &writes.rows_deleted);
     apply.lookups(&writes.lookups);
     apply.live(&writes.live);
@@ -49,7 +43,6 @@ pub(crate) fn writes(
     apply.trash_marks(writes.trash_marks);
     apply.trash_entries(&writes.trash_made, &writes.trash_changed);
     apply.counters(state, value_bytes_change);
-    Ok(())
 }
 
 /// Rows as parallel lists.
@@ -96,11 +89,7 @@ impl AsBytes for Details {
 }
 
 impl<T: AsBytes> ToSql for Packed<T> {
-    fn to_sql(
-        &self,
-        _: &Type,
-        out: &mut BytesMut,
-    ) -> std::result::Result<IsNull, Box<dyn Error + Sync + Send>> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         let Some(bytes) = self.0.as_bytes() else { return Ok(IsNull::Yes) };
         out.put_slice(bytes);
         Ok(IsNull::No)
@@ -124,16 +113,15 @@ impl Apply<'_> {
     }
 
     /// Writes what is stored apart from rows.
-    fn wide_values(&mut self, writes: &WriteSet<RowVersion>) -> Result<()> {
+    fn wide_values(&mut self, writes: &WriteSet<RowVersion>) {
         let mut arrays = WideArrays::default();
         let updated = writes.rows_updated.iter().map(|(row, _)| row);
         for row in writes.rows_inserted.iter().chain(updated).filter(|row| row.wide.is_some()) {
-            arrays.push(row)?;
+            arrays.push(row);
         }
         for (sql, params) in arrays.statements() {
             self.at_last(sql, params);
         }
-        Ok(())
     }
 
     fn rows(&mut self, inserted: Vec<RowWrite>, updated: Vec<(RowWrite, RowVersion)>, deleted: &[u64]) {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::ProjectId;
 use rowmill_store::Spans;
-use rowmill_store::changes::RawRow;
+use rowmill_store::changes::PartRow;
 
 use crate::row_version::RowVersion;
 
@@ -15,7 +15,7 @@ use crate::row_version::RowVersion;
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A row and which version of it this is.
-pub(crate) type VersionedRow = (RawRow, RowVersion);
+pub(crate) type VersionedRow = (PartRow, RowVersion);
 
 #[derive(Debug, Default)]
 pub(crate) struct ClaimedRows(Mutex<Cache>);
@@ -88,14 +88,14 @@ impl Cache {
 /// What a row takes, about.
 fn bytes_of((row, _): &VersionedRow) -> usize {
     let details = row.details.as_bytes().map_or(0, <[u8]>::len);
-    size_of::<VersionedRow>() + row.values.as_bytes().len() + details
+    size_of::<VersionedRow>() + row.values.read_bytes() + details
 }
 
 #[cfg(test)]
 mod tests {
     use rowmill_model::cell::Details;
     use rowmill_model::{Record, RowId};
-    use rowmill_store::wide_values::StoredApart;
+    use rowmill_store::wide_values::WideSlots;
     use uuid::Uuid;
 
     use super::*;
@@ -106,8 +106,8 @@ mod tests {
         let row = |position| {
             let (id, values) = (RowId::from_uuid(Uuid::from_u128(position)), Record::pack([(1, "\"a\"")]));
             let position = u64::try_from(position).unwrap();
-            let (details, apart) = (Details::default(), StoredApart::default());
-            (RawRow { id, position, values, details, apart }, RowVersion::default())
+            let row = PartRow::stored((id, position), values, Details::default(), (&WideSlots::default(), 0));
+            (row.unwrap(), RowVersion::default())
         };
         let taken = ClaimedRows::default();
         let positions =

@@ -1,7 +1,7 @@
 //! Rows on their way through COPY, in its binary format.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use rowmill_store::wide_values::RowWrite;
+use rowmill_store::RowWrite;
 
 use crate::convert::signed;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use rowmill_model::plan::{StartedBy, block_of};
+use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, TeamId};
-use rowmill_store::changes::GuestRow;
+use rowmill_store::changes::{GuestRow, Look, slots_of};
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError, StoredProject};
 
 use crate::convert::{signed, unsigned};
@@ -75,6 +76,14 @@ async fn upsert_into(
     let mut blocks = open.changes.blocks_of_new(guests.len());
     blocks.extend(positions.iter().copied().map(block_of));
     open.load(tx, positions, blocks).await?;
+    let mut looks: Vec<(u64, Vec<Slot>)> = Vec::new();
+    for guest in guests {
+        if let Some(known) = known.get(&guest.guest_id) {
+            looks.push((known.position, slots_of(&guest.row, None)?));
+        }
+    }
+    let looks: Vec<_> = looks.iter().map(|(position, slots)| (*position, Look::Write(slots))).collect();
+    open.load_values(tx, &looks).await?;
     let mut taken: BTreeMap<&str, GuestRow> = BTreeMap::new();
     let mut left: (Vec<String>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut now_ms = None;

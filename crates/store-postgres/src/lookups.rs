@@ -50,14 +50,14 @@ pub(crate) async fn ensure(tx: &mut Tx, open: &mut OpenProject, slot: Slot) -> R
     Ok(())
 }
 
-/// Loads all rows that may hold a value with one of these hashes, with their blocks.
+/// Loads all rows that may hold a value with one of these hashes, with their blocks; says where they lie.
 pub(crate) async fn load(
     tx: &mut Tx,
     open: &mut OpenProject,
     slot: Slot,
     hashes: BTreeSet<i64>,
     new_rows: usize,
-) -> Result<()> {
+) -> Result<Vec<u64>> {
     let hashes: Vec<i64> = hashes.into_iter().collect();
     let sql = "SELECT wanted.hash, l.position FROM unnest($3::int8[]) wanted (hash) CROSS JOIN LATERAL \
                (SELECT position FROM rowmill.lookups WHERE project = $1 AND slot = $2 AND hash = wanted.hash \
@@ -74,5 +74,6 @@ pub(crate) async fn load(
     }
     let mut blocks = open.changes.blocks_of_new(new_rows);
     blocks.extend(positions.iter().copied().map(block_of));
-    open.load(tx, positions, blocks).await
+    open.load(tx, positions.iter().copied(), blocks).await?;
+    Ok(positions)
 }

@@ -93,7 +93,7 @@ impl PageAnswer {
         }
         let (shape, change_seq) = head.ok_or(StoreError::UnknownProject)?;
         let complete = |row: &Row| {
-            let RawRow { id, position, values, details, apart: _ } = raw_row_of(row, wanted)?;
+            let RawRow { id, position, values, details } = raw_row_of(row, wanted)?;
             let states = blocks.states(position, &details).unwrap_or_default();
             Ok(StoredRow { id, position, values, states })
         };

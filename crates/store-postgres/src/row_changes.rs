@@ -8,8 +8,8 @@ use rowmill_model::documents::write_tally;
 use rowmill_model::plan::{Plan, PlanChange, Tally, block_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, RowId};
-use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
-use rowmill_store::{Change, Result, StoreError, WantedSlots};
+use rowmill_store::changes::{CellClaim, Finished, Look, PartRow, ProjectAtStart, RowChanges};
+use rowmill_store::{Change, Result, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -18,18 +18,18 @@ use crate::convert::{narrow, signed, unexpected_answer, unsigned};
 use crate::documents::{self, Documents};
 use crate::project_state::{self, Busy, State};
 use crate::row_version::RowVersion;
-use crate::stored_rows::{raw_row, row_columns};
+use crate::stored_rows::{part_columns, part_row};
 use crate::transaction::Tx;
-use crate::wide_values::joined;
+use crate::wide_values::{self, joined, listed};
 use crate::{apply, ended_runs, ledger, webhooks};
 
 /// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
 /// rows of a project and comparing each with the runs.
 const ROWS_AT: &str = concat!(
     "SELECT ",
-    row_columns!(),
+    part_columns!(),
     ", r.xmin FROM unnest($2::int8[], $3::int8[]) run (first, last) \
-     CROSS JOIN LATERAL (SELECT project, position, id, vals, details, wide, xmin FROM rowmill.rows \
+     CROSS JOIN LATERAL (SELECT position, id, vals, details, wide, wide_bytes, xmin FROM rowmill.rows \
      WHERE project = $1 AND position BETWEEN run.first AND run.last OFFSET 0) r"
 );
 const BLOCKS_AT: &str = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
@@ -110,7 +110,7 @@ impl OpenProject {
     fn take(&mut self, answers: &[Vec<Row>], blocks: impl IntoIterator<Item = u64>) -> Result<()> {
         let [rows, marks, claims] = answers else { return Err(unexpected_answer()) };
         for row in rows {
-            self.changes.know(raw_row(row)?, row.get(5));
+            self.changes.know(part_row(row)?, row.get(6))?;
         }
         self.take_blocks(marks, claims)?;
         blocks.into_iter().try_for_each(|block| self.changes.open_block(block, Vec::new()))
@@ -142,11 +142,25 @@ impl OpenProject {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
         let sql = concat!(
             "SELECT ",
-            row_columns!(),
+            part_columns!(),
             ", r.xmin FROM rowmill.rows r WHERE r.project = $1 AND r.id = ANY($2)"
         );
         for row in &tx.query(sql, &[&self.num(), &ids]).await? {
-            self.changes.know_by_id(raw_row(row)?, row.get(5));
+            self.changes.know_by_id(part_row(row)?, row.get(6))?;
+        }
+        Ok(())
+    }
+
+    /// Loads of loaded rows what is looked at, if it lies apart.
+    pub(crate) async fn load_values(&mut self, tx: &mut Tx, looks: &[(u64, Look<'_>)]) -> Result<()> {
+        let mut unread: BTreeSet<(u64, Slot)> = BTreeSet::new();
+        for (position, look) in looks {
+            let slots = self.changes.unread_at(*position, *look).into_iter();
+            unread.extend(slots.map(|slot| (*position, slot)));
+        }
+        let unread: Vec<(u64, Slot)> = unread.into_iter().collect();
+        for (position, slot, text) in wide_values::read(tx, self.num(), &unread).await? {
+            self.changes.fill(position, slot, text)?;
         }
         Ok(())
     }
@@ -154,19 +168,17 @@ impl OpenProject {
     /// Loads of rows that are to be deleted what that needs, with their blocks.
     pub(crate) async fn load_for_deletion(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
         let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let sql = if self.changes.deletes_by_value() {
-            "SELECT position, id, xmin, octet_length(vals) + coalesce(wide_bytes, 0), vals, \
-             CASE WHEN wide IS NOT NULL THEN rowmill.wide_of(project, position, wide, NULL) END \
-             FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
-        } else {
-            "SELECT position, id, xmin, octet_length(vals) + coalesce(wide_bytes, 0), NULL::bytea, NULL::bytea[] \
-             FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
-        };
-        for row in &tx.query(sql, &[&self.num(), &uuids]).await? {
+        let matched = self.changes.matched_slots();
+        let sql = "SELECT position, id, xmin, octet_length(vals) + coalesce(wide_bytes, 0), \
+                   CASE WHEN $4 THEN vals END, \
+                   CASE WHEN $4 AND wide IS NOT NULL THEN rowmill.wide_of(project, position, wide, $3) END \
+                   FROM rowmill.rows WHERE project = $1 AND id = ANY($2)";
+        let by_value = self.changes.deletes_by_value();
+        for row in &tx.query(sql, &[&self.num(), &uuids, &listed(&matched), &by_value]).await? {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
             let value_bytes = usize::try_from(row.get::<_, i64>(3)).unwrap_or_default();
             let near = row.get::<_, Option<&[u8]>>(4);
-            let values = near.map(|near| joined(near, row.get(5), &WantedSlots::All)).transpose()?;
+            let values = near.map(|near| joined(near, row.get(5), &matched)).transpose()?;
             self.changes.know_for_deletion((id, position), values.as_ref(), value_bytes, row.get(2))?;
         }
         let blocks: Vec<u64> = ids.iter().filter_map(|id| self.changes.position(*id)).map(block_of).collect();
@@ -203,9 +215,28 @@ impl OpenProject {
         for blocks in some.chunks(REFRESHED_BLOCKS) {
             let firsts: Vec<i64> = blocks.iter().map(|block| signed(position_of(*block, 0))).collect();
             let lasts: Vec<i64> = blocks.iter().map(|block| signed(position_of(*block, u8::MAX))).collect();
-            for row in &tx.query(ROWS_AT, &[&self.num(), &firsts, &lasts]).await? {
-                self.changes.refresh(&raw_row(row)?, refreshed)?;
-            }
+            let found = tx.query(ROWS_AT, &[&self.num(), &firsts, &lasts]).await?;
+            let mut rows = found.iter().map(part_row).collect::<Result<Vec<PartRow>>>()?;
+            self.complete(tx, &mut rows, Look::Refresh(refreshed)).await?;
+            rows.iter().try_for_each(|row| self.changes.refresh(row, refreshed))?;
+        }
+        Ok(())
+    }
+
+    /// Reads of rows that are not loaded what is looked at, if it lies apart.
+    pub(crate) async fn complete(&self, tx: &mut Tx, rows: &mut [PartRow], look: Look<'_>) -> Result<()> {
+        let mut unread = Vec::new();
+        for row in rows.iter() {
+            unread.extend(self.changes.unread(row, look).into_iter().map(|slot| (row.position, slot)));
+        }
+        let found = wide_values::read(tx, self.num(), &unread).await?;
+        let mut by_position: BTreeMap<u64, Vec<(Slot, Arc<str>)>> = BTreeMap::new();
+        for (position, slot, text) in found {
+            by_position.entry(position).or_default().push((slot, text));
+        }
+        for row in rows {
+            let values = by_position.remove(&row.position).into_iter().flatten();
+            values.into_iter().try_for_each(|(slot, text)| row.fill(slot, text))?;
         }
         Ok(())
     }
@@ -237,7 +268,7 @@ impl OpenProject {
         runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;
         webhooks::add(tx, team, std::mem::take(&mut writes.deliveries));
         ledger::add(tx, team, project, &writes.ledger);
-        apply::writes(tx, &state, value_bytes_change, writes)?;
+        apply::writes(tx, &state, value_bytes_change, writes);
         Ok(change)
     }
 }
@@ -255,12 +286,14 @@ impl OpenProjects {
     }
 
     /// Locks projects and loads these rows of them, as they are known or else read: in one round trip where it is one
-    /// project whose number is known. Says which version the rows have that are written.
+    /// project whose number is known. `lacks` says of a known row whether it lacks a value that is looked at. Says which
+    /// version the rows have that are written.
     pub(crate) async fn open_at(
         tx: &mut Tx,
         documents: &Documents,
         claimed: &ClaimedRows,
         positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
+        lacks: &(dyn Fn(&OpenProject, &PartRow) -> bool + Sync),
     ) -> Result<(Self, RowVersion)> {
         let ids: Vec<ProjectId> = positions.keys().copied().collect();
         let mut known: BTreeMap<ProjectId, Vec<VersionedRow>> =
@@ -274,7 +307,7 @@ impl OpenProjects {
                 project_state::lock_and_query(tx, &ids, Busy::Wait, &[(RowVersion::OF_WRITTEN, &[])]).await?;
             let version = RowVersion::read(answers.pop())?;
             let mut projects = Self::open(tx, documents, states).await?;
-            projects.know(&mut known);
+            projects.know(&mut known, lacks)?;
             for (project, open) in &mut projects.0 {
                 let rows = positions.get(project).into_iter().flatten().copied();
                 open.load(tx, rows.clone(), rows.map(block_of)).await?;
@@ -300,19 +333,29 @@ impl OpenProjects {
         .await?;
         let version = RowVersion::read(answers.pop())?;
         let mut projects = Self::open(tx, documents, states).await?;
-        projects.know(&mut known);
+        projects.know(&mut known, lacks)?;
         for open in projects.0.values_mut() {
             open.take(&answers, blocks.iter().copied())?;
+            open.load(tx, at_hand.iter().copied(), []).await?;
         }
         Ok((projects, version))
     }
 
-    fn know(&mut self, known: &mut BTreeMap<ProjectId, Vec<VersionedRow>>) {
+    /// Takes rows that were known before. One that lacks a value is read anew: what is read now may not go with a row that
+    /// was read earlier.
+    fn know(
+        &mut self,
+        known: &mut BTreeMap<ProjectId, Vec<VersionedRow>>,
+        lacks: &(dyn Fn(&OpenProject, &PartRow) -> bool + Sync),
+    ) -> Result<()> {
         for (project, open) in &mut self.0 {
             for (row, version) in known.remove(project).into_iter().flatten() {
-                open.changes.know(row, version);
+                if !lacks(open, &row) {
+                    open.changes.know(row, version)?;
+                }
             }
         }
+        Ok(())
     }
 
     /// Drops the projects in which nothing changed, so that they are not written.

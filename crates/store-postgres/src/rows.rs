@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, RowId};
-use rowmill_store::changes::{LeftoverFields, writes_by_row};
+use rowmill_store::changes::{LeftoverFields, Look, slots_of, writes_by_row};
 use rowmill_store::{
-    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells, lookup,
+    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, StoredRow, WriteCells, WrittenCells,
+    lookup,
 };
 
 use crate::documents::Documents;
@@ -69,10 +70,15 @@ async fn upsert_all(
 ) -> Result<(Vec<(RowId, RowAction)>, LeftoverFields)> {
     lookups::ensure(tx, open, slot).await?;
     let mut hashes = BTreeSet::new();
+    let mut slots = BTreeSet::new();
     for row in rows {
         hashes.extend(lookup::hash_of(slot, &row.values.cells()?));
+        slots.extend(slots_of(row, Some(slot))?);
     }
-    lookups::load(tx, open, slot, hashes, rows.len()).await?;
+    let slots: Vec<Slot> = slots.into_iter().collect();
+    let found = lookups::load(tx, open, slot, hashes, rows.len()).await?;
+    let looks: Vec<_> = found.into_iter().map(|position| (position, Look::Write(&slots))).collect();
+    open.load_values(tx, &looks).await?;
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut ambiguous = Vec::new();
     let mut leftover = LeftoverFields::default();
@@ -102,9 +108,16 @@ pub(crate) async fn write_cells(
     let needed = if open.changes.concerns(&slots) { ids.as_slice() } else { shown.as_slice() };
     let blocks: Vec<u64> = needed.iter().filter_map(|id| open.changes.position(*id)).map(block_of).collect();
     open.load(tx, [], blocks).await?;
+    let position = |id: &RowId| open.changes.position(*id);
+    let written: Vec<(u64, Vec<Slot>)> = by_row
+        .iter()
+        .filter_map(|(id, writes)| Some((position(id)?, writes.iter().map(|(slot, _)| *slot).collect())))
+        .collect();
+    let mut looks: Vec<_> = written.iter().map(|(position, slots)| (*position, Look::Write(slots))).collect();
+    looks.extend(shown.iter().filter_map(position).map(|position| (position, Look::Show)));
+    open.load_values(tx, &looks).await?;
     if let Some(expected) = expected
-        && open.changes.position(expected.id).and_then(|position| open.changes.stored(position)).as_ref()
-            != Some(&**expected)
+        && stored(&open, expected.id)?.as_ref() != Some(&**expected)
     {
         return Err(StoreError::Stale);
     }
@@ -117,7 +130,7 @@ pub(crate) async fn write_cells(
     }
     let mut rows = Vec::with_capacity(returning.len());
     for row in returning {
-        match open.changes.position(*row).and_then(|position| open.changes.stored(position)) {
+        match stored(&open, *row)? {
             Some(stored) => rows.push(stored),
             None if unknown.contains(row) => {}
             None => unknown.push(*row),
@@ -129,6 +142,11 @@ pub(crate) async fn write_cells(
     open.changes.check_new_bytes(*new_bytes_max)?;
     let change = open.finish(tx, *now_ms)?;
     Ok((WrittenCells { rows }, vec![change]))
+}
+
+/// A row as it is now, if it is loaded.
+fn stored(open: &OpenProject, id: RowId) -> Result<Option<StoredRow>> {
+    open.changes.position(id).map_or(Ok(None), |position| open.changes.stored(position))
 }
 
 pub(crate) async fn delete(

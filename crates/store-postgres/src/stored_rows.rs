@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, Record, RowId};
-use rowmill_store::changes::RawRow;
-use rowmill_store::wide_values::StoredApart;
+use rowmill_store::changes::{PartRow, RawRow};
+use rowmill_store::wide_values::WideSlots;
 use rowmill_store::{Result, WantedSlots};
 use tokio_postgres::Row;
 
 use crate::convert::{signed, unsigned};
 use crate::transaction::Tx;
-use crate::wide_values::Wide;
+use crate::wide_values::joined;
 
 /// The columns of rows `r` that [`raw_row`] reads.
 macro_rules! row_columns {
@@ -30,23 +30,37 @@ pub(crate) fn raw_row(row: &Row) -> Result<RawRow> {
 
 /// The same of a row of which only this is wanted.
 pub(crate) fn raw_row_of(row: &Row, wanted: &WantedSlots) -> Result<RawRow> {
-    let details: Option<&[u8]> = row.get(3);
-    let near: &[u8] = row.get(2);
-    let (values, apart) = match Wide::read(row.get(4))? {
-        None => (Record::from_bytes(near), StoredApart::default()),
-        Some(wide) => {
-            let values = wide.join(near, wanted)?;
-            let apart = StoredApart::new(wide.into_slots(), &values);
-            (values, apart)
-        }
-    };
     Ok(RawRow {
         id: RowId::from_uuid(row.get(1)),
         position: unsigned(row.get(0)),
-        values,
-        apart,
-        details: details.map(Details::from_bytes).transpose()?.unwrap_or_default(),
+        values: joined(row.get(2), row.get(4), wanted)?,
+        details: read_details(row)?,
     })
+}
+
+fn read_details(row: &Row) -> Result<Details> {
+    let details: Option<&[u8]> = row.get(3);
+    Ok(details.map(Details::from_bytes).transpose()?.unwrap_or_default())
+}
+
+/// The columns of rows `r` that [`part_row`] reads.
+macro_rules! part_columns {
+    () => {
+        "r.position, r.id, r.vals, r.details, r.wide, r.wide_bytes"
+    };
+}
+pub(crate) use part_columns;
+
+/// Reads a row that may change: position, id, vals, details, wide and wide bytes. Its wide values are read where they are
+/// looked at.
+pub(crate) fn part_row(row: &Row) -> Result<PartRow> {
+    let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
+    let near = Record::from_bytes(row.get::<_, &[u8]>(2));
+    let wide: Option<&[u8]> = row.get(4);
+    let wide = wide.map(WideSlots::from_bytes).transpose()?.unwrap_or_default();
+    let wide_bytes: Option<i64> = row.get(5);
+    let wide_bytes = usize::try_from(wide_bytes.unwrap_or_default()).unwrap_or_default();
+    PartRow::stored((id, position), near, read_details(row)?, (&wide, wide_bytes))
 }
 
 /// The blocks of some rows, with the marks of their cells.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rowmill_model::plan::{Block, block_of, place_of, position_of};
 use rowmill_model::{Deletion, KeyId, ProjectId, RowId};
-use rowmill_store::changes::{Places, RawRow, TrashEntry};
+use rowmill_store::changes::{Look, PartRow, Places, RawRow, TrashEntry};
 use rowmill_store::{Change, Restored, Result, SWEEP_ENTRIES, TrashPage, TrashPlace, TrashedRow};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::convert::{signed, unexpected_answer, unsigned};
 use crate::documents::Documents;
 use crate::project_state;
 use crate::row_changes::OpenProject;
-use crate::stored_rows::{raw_row, row_columns};
+use crate::stored_rows::{part_columns, part_row, raw_row, row_columns};
 use crate::transaction::Tx;
 
 const MARKS_AT: &str = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
@@ -92,14 +92,15 @@ pub(crate) async fn restore(
     let mut open = OpenProject::open(tx, documents, state).await?;
     let uuids: Vec<Uuid> = rows.iter().map(|row| row.uuid()).collect();
     let sql =
-        concat!("SELECT ", row_columns!(), " FROM rowmill.rows r WHERE r.project = $1 AND r.id = ANY($2)");
+        concat!("SELECT ", part_columns!(), " FROM rowmill.rows r WHERE r.project = $1 AND r.id = ANY($2)");
     let found = tx.query(sql, &[&-open.num(), &uuids]).await?;
-    let found = found.iter().map(raw_row).collect::<Result<Vec<RawRow>>>()?;
+    let mut found = found.iter().map(part_row).collect::<Result<Vec<PartRow>>>()?;
+    open.complete(tx, &mut found, Look::Restore).await?;
     let positions: Vec<u64> = found.iter().map(|row| row.position).collect();
     load_trash(tx, &mut open, &positions, true).await?;
     open.load(tx, [], positions.iter().copied().map(block_of)).await?;
     let mut guests = PastGuests::load(tx, open.num(), &positions).await?;
-    let by_id: HashMap<RowId, RawRow> = found.into_iter().map(|row| (row.id, row)).collect();
+    let by_id: HashMap<RowId, PartRow> = found.into_iter().map(|row| (row.id, row)).collect();
     let mut restored = Restored::default();
     let mut seen = HashSet::new();
     for id in rows {

@@ -3,15 +3,20 @@
 //! They are named by their row's project and position, with the project's number positive also while the row is in the
 //! trash: a position is never used again, so they stay where they are when the row goes there or comes back.
 //!
-//! Whoever reads rows reads them in the same statement, which sees one moment (`rowmill.wide_of`).
+//! Whoever shows rows reads them in the same statement, which sees one moment (`rowmill.wide_of`). A change of rows, which
+//! has locked their project, reads them when it knows which it looks at.
+
+use std::sync::Arc;
 
 use rowmill_model::Record;
-use rowmill_model::record::Slot;
-use rowmill_store::wide_values::{RowWrite, WideSlots};
-use rowmill_store::{Result, Wanted, WantedSlots};
+use rowmill_model::record::{Damaged, Slot};
+use rowmill_store::wide_values::WideSlots;
+use rowmill_store::{Result, RowWrite, StoreError, Wanted, WantedSlots};
 
-use crate::convert::{narrow, signed, unexpected_answer};
-use crate::transaction::Param;
+use tokio_postgres::Row;
+
+use crate::convert::{narrow, signed, unexpected_answer, unsigned};
+use crate::transaction::{Param, Tx};
 
 /// What is read of rows, as statements take it.
 #[derive(Debug)]
@@ -55,10 +60,6 @@ impl<'a> Wide<'a> {
     pub(crate) fn join(&self, near: &[u8], wanted: &WantedSlots) -> Result<Record> {
         self.slots.join(near, wanted, &self.read)
     }
-
-    pub(crate) fn into_slots(self) -> WideSlots {
-        self.slots
-    }
 }
 
 /// Values that each have the eight bytes of their slot before them.
@@ -78,6 +79,31 @@ pub(crate) fn joined(near: &[u8], answer: Option<Vec<&[u8]>>, wanted: &WantedSlo
     }
 }
 
+/// Reads these values of a locked project, by position and slot. All of them must be there.
+pub(crate) async fn read(
+    tx: &mut Tx,
+    num: i64,
+    wanted: &[(u64, Slot)],
+) -> Result<Vec<(u64, Slot, Arc<str>)>> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (positions, slots): (Vec<i64>, Vec<i64>) =
+        wanted.iter().map(|(position, slot)| (signed(*position), i64::from(*slot))).unzip();
+    let sql = "SELECT w.position, w.slot, w.value FROM unnest($2::int8[], $3::int8[]) wanted (position, slot) \
+               CROSS JOIN LATERAL (SELECT position, slot, value FROM rowmill.wide_values \
+               WHERE project = $1 AND position = wanted.position AND slot = wanted.slot OFFSET 0) w";
+    let found = tx.query(sql, &[&num, &positions, &slots]).await?;
+    if found.len() != wanted.len() {
+        return Err(StoreError::Damaged("a wide value of a row is missing".to_owned()));
+    }
+    let value = |row: &Row| {
+        let text = std::str::from_utf8(row.get(2)).map_err(|_| Damaged)?;
+        Ok((unsigned(row.get(0)), narrow(row.get(1))?, text.into()))
+    };
+    found.iter().map(value).collect()
+}
+
 /// What of some rows is to be written apart from them, as parallel lists.
 #[derive(Default)]
 pub(crate) struct WideArrays {
@@ -86,8 +112,8 @@ pub(crate) struct WideArrays {
 }
 
 impl WideArrays {
-    pub(crate) fn push(&mut self, row: &RowWrite) -> Result<()> {
-        for (slot, value) in row.put()? {
+    pub(crate) fn push(&mut self, row: &RowWrite) {
+        for (slot, value) in row.put() {
             self.put.0.push(signed(row.position));
             self.put.1.push(slot.into());
             self.put.2.push(value.as_bytes().to_vec());
@@ -96,7 +122,6 @@ impl WideArrays {
             self.gone.0.push(signed(row.position));
             self.gone.1.push((*slot).into());
         }
-        Ok(())
     }
 
     /// The statements, whose first parameter is the project.

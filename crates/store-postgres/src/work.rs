@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{block_of, place_of};
 use rowmill_model::record::Slot;
-use rowmill_store::changes::CellTaker;
+use rowmill_store::changes::{CellTaker, Look, PartRow};
 use rowmill_store::{
-    Change, Claim, Claimed, Lane, Lanes, RETRY_WAIT_MS_MAX, Result, Settle, Settled, Settlement,
+    Change, Claim, Claimed, Lane, Lanes, RETRY_WAIT_MS_MAX, Result, Settle, Settled, Settlement, Ticket,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -285,13 +285,20 @@ impl LaneTaker<'_> {
         positions: &BTreeSet<u64>,
     ) -> Result<()> {
         let first = self.taker.count();
-        let mut wanted = most;
+        let mut ready = Vec::new();
         for position in positions {
+            if open.changes.block(block_of(*position))?.is_ready(slot, place_of(*position)) {
+                ready.push(*position);
+            }
+        }
+        let looks: Vec<_> = ready.iter().map(|position| (*position, Look::Take(slot))).collect();
+        open.load_values(tx, &looks).await?;
+        let mut wanted = most;
+        for position in ready {
             if wanted == 0 || self.taker.is_full() {
                 break;
             }
-            let is_ready = open.changes.block(block_of(*position))?.is_ready(slot, place_of(*position));
-            if is_ready && self.taker.take(&mut open.changes, slot, *position)? {
+            if self.taker.take(&mut open.changes, slot, position)? {
                 wanted -= 1;
             }
         }
@@ -315,6 +322,8 @@ impl LaneTaker<'_> {
         while *wanted > 0 && !ready.is_empty() && !self.taker.is_full() {
             let (now, later) = ready.split_at((*wanted).min(ready.len()));
             open.load(tx, now.iter().copied(), []).await?;
+            let looks: Vec<_> = now.iter().map(|position| (*position, Look::Take(slot))).collect();
+            open.load_values(tx, &looks).await?;
             for position in now {
                 if !self.taker.is_full() && self.taker.take(&mut open.changes, slot, *position)? {
                     *wanted -= 1;
@@ -368,10 +377,25 @@ pub(crate) async fn settle(
 ) -> Result<((Settled, RowsByProject), Vec<Change>)> {
     let Settle { worker, now_ms, results, next } = settle;
     let mut positions: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
-    for Settlement { ticket, .. } in results {
-        positions.entry(ticket.lane.project).or_default().insert(ticket.position);
+    let mut looks: BTreeMap<ProjectId, Vec<(u64, Look<'_>)>> = BTreeMap::new();
+    for Settlement { ticket, result } in results {
+        let Ticket { lane: Lane { project, slot }, position, .. } = *ticket;
+        positions.entry(project).or_default().insert(position);
+        looks.entry(project).or_default().push((position, Look::Settle(slot, result)));
     }
-    let (mut projects, version) = OpenProjects::open_at(tx, documents, claimed_rows, &positions).await?;
+    let lacks = |open: &OpenProject, row: &PartRow| {
+        let project = open.changes.project.id;
+        let settled =
+            looks.get(&project).into_iter().flatten().filter(|(position, _)| *position == row.position);
+        let asks = next.iter().flat_map(|claim| &claim.asks).filter(|(lane, _)| lane.project == project);
+        let mut looks = settled.map(|(_, look)| *look).chain(asks.map(|(lane, _)| Look::Take(lane.slot)));
+        looks.any(|look| !open.changes.unread(row, look).is_empty())
+    };
+    let (mut projects, version) =
+        OpenProjects::open_at(tx, documents, claimed_rows, &positions, &lacks).await?;
+    for (project, open) in &mut projects.0 {
+        open.load_values(tx, looks.get(project).map(Vec::as_slice).unwrap_or_default()).await?;
+    }
     let mut taken = Vec::with_capacity(results.len());
     for Settlement { ticket, result } in results {
         taken.push(match projects.0.get_mut(&ticket.lane.project) {

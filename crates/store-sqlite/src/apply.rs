@@ -3,8 +3,7 @@
 use rowmill_model::documents::write_tally;
 use rowmill_model::plan::Tally;
 use rowmill_store::changes::{CellClaim, TrashEntry, WriteSet};
-use rowmill_store::wide_values::RowWrite;
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{Result, RowWrite, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 use crate::blocks::block_key;

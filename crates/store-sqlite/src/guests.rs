@@ -2,7 +2,7 @@
 
 use rowmill_model::TeamId;
 use rowmill_model::plan::StartedBy;
-use rowmill_store::changes::GuestRow;
+use rowmill_store::changes::{GuestRow, Look, slots_of};
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -70,6 +70,7 @@ fn upsert_one(
     open.load_block_of_new()?;
     if let Some(known) = known {
         open.load_row_and_block(known.position)?;
+        open.load_values(known.position, Look::Write(&slots_of(&guest.row, None)?))?;
     }
     let Some((taken, action)) = open.changes.upsert_guest(known, guest)? else { return Ok(None) };
     let change = open.finish(*now_ms)?;

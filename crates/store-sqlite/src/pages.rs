@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
-use rowmill_store::changes::RawRow;
-use rowmill_store::wide_values::StoredApart;
+use rowmill_store::changes::{PartRow, RawRow};
 use rowmill_store::{
     PageStart, Result, RowRef, RowVisitor, RowsAt, RowsPage, ScanDetail, ScanLook, Spans, StoreError,
     StoredRow, Wanted, WantedSlots,
@@ -51,7 +50,7 @@ impl<'c> Blocks<'c> {
     }
 
     pub(crate) fn complete(&mut self, row: RawRow) -> Result<StoredRow> {
-        let RawRow { id, position, values, details, apart: _ } = row;
+        let RawRow { id, position, values, details } = row;
         let states = self.states(position, &details)?.unwrap_or_default();
         Ok(StoredRow { id, position, values, states })
     }
@@ -257,8 +256,16 @@ pub(crate) fn one(
 
 /// A row of this project, whole.
 pub(crate) fn find(connection: &Connection, head: Head, row: RowId) -> Result<Option<StoredRow>> {
-    let found = find_row(connection, head.num, row)?;
-    found.map(|row| Blocks::of(connection, head.num).complete(row)).transpose()
+    let mut query = connection
+        .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE id = ?1")
+        .map_err(backend)?;
+    let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
+    let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
+    if split(found.get(0).map_err(backend)?).0 != head.num {
+        return Ok(None);
+    }
+    let row = raw_row(connection, found, &WantedSlots::All)?;
+    Blocks::of(connection, head.num).complete(row).map(Some)
 }
 
 pub(crate) fn scan(
@@ -352,14 +359,14 @@ pub(crate) fn value_bytes(connection: &Connection, key: i64) -> Result<usize> {
         .map_err(backend)
 }
 
-/// The row at a key, if there is one.
-pub(crate) fn read_raw(connection: &Connection, key: i64) -> Result<Option<RawRow>> {
+/// The row at a key, if there is one, with the wide values that are wanted.
+pub(crate) fn read_raw(connection: &Connection, key: i64, wanted: &WantedSlots) -> Result<Option<RawRow>> {
     let mut query = connection
         .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE key = ?1")
         .map_err(backend)?;
     let mut found = query.query([key]).map_err(backend)?;
     let row = found.next().map_err(backend)?;
-    row.map(|row| raw_row(connection, row, &WantedSlots::All)).transpose()
+    row.map(|row| raw_row(connection, row, wanted)).transpose()
 }
 
 /// Reads key, id, vals, details and wide, and of the values that are stored apart those that are wanted.
@@ -374,10 +381,47 @@ pub(crate) fn raw_row(connection: &Connection, row: &Row<'_>, wanted: &WantedSlo
     Ok(RawRow {
         id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),
         position: split(row_key).1,
-        apart: StoredApart::new(slots, &values),
         values,
         details: decode_details(row)?,
     })
+}
+
+/// The columns that [`part_row`] reads.
+macro_rules! part_columns {
+    () => {
+        "key, id, vals, details, wide, wide_bytes"
+    };
+}
+pub(crate) use part_columns;
+
+/// Reads a row that may change. Its wide values are read where they are looked at.
+pub(crate) fn part_row(row: &Row<'_>) -> Result<PartRow> {
+    let (_, position) = split(row.get(0).map_err(backend)?);
+    let id = RowId::from_uuid(uuid_of(row, 1).map_err(backend)?);
+    let near = Record::from_bytes(row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?);
+    let wide_bytes: Option<usize> = row.get(5).map_err(backend)?;
+    let wide = (&wide_values::noted(row, 4)?, wide_bytes.unwrap_or_default());
+    PartRow::stored((id, position), near, decode_details(row)?, wide)
+}
+
+/// A row that may change, if there is one at a key.
+pub(crate) fn read_part(connection: &Connection, key: i64) -> Result<Option<PartRow>> {
+    let mut query = connection
+        .prepare_cached(concat!("SELECT ", part_columns!(), " FROM rows WHERE key = ?1"))
+        .map_err(backend)?;
+    let mut found = query.query([key]).map_err(backend)?;
+    found.next().map_err(backend)?.map(part_row).transpose()
+}
+
+/// A row of a project that may change, by its id.
+pub(crate) fn find_part(connection: &Connection, num: i64, row: RowId) -> Result<Option<PartRow>> {
+    let mut query = connection
+        .prepare_cached(concat!("SELECT ", part_columns!(), " FROM rows WHERE id = ?1"))
+        .map_err(backend)?;
+    let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
+    let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
+    let (project, _) = split(found.get(0).map_err(backend)?);
+    if project == num { part_row(found).map(Some) } else { Ok(None) }
 }
 
 pub(crate) fn decode_details(row: &Row<'_>) -> Result<Details> {
@@ -385,15 +429,4 @@ pub(crate) fn decode_details(row: &Row<'_>) -> Result<Details> {
         Some(details) => Ok(Details::from_bytes(details)?),
         None => Ok(Details::default()),
     }
-}
-
-/// A row of this project.
-pub(crate) fn find_row(connection: &Connection, num: i64, row: RowId) -> Result<Option<RawRow>> {
-    let mut query = connection
-        .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE id = ?1")
-        .map_err(backend)?;
-    let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
-    let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
-    let (project, _) = split(found.get(0).map_err(backend)?);
-    if project == num { raw_row(connection, found, &WantedSlots::All).map(Some) } else { Ok(None) }
 }

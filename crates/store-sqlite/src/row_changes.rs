@@ -5,17 +5,18 @@ use std::sync::Arc;
 use rowmill_model::plan::{Plan, PlanChange, block_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, RowId};
-use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Places, ProjectAtStart, RowChanges};
-use rowmill_store::{Change, Result, WantedSlots};
+use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Look, Places, ProjectAtStart, RowChanges};
+use rowmill_store::{Change, Result};
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use crate::blocks::{block_key, block_number, read_marks, read_tally_text};
 use crate::convert::{backend, uuid_of};
 use crate::documents::{self, Documents};
+use crate::pages::part_columns;
 use crate::positions::key;
 use crate::project_state::{self, State};
-use crate::{apply, ended_runs, ledger, lookups, pages, webhooks};
+use crate::{apply, ended_runs, ledger, lookups, pages, webhooks, wide_values};
 
 /// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole, and a bulk
 /// write looks early whether it gives way (see `write_queue`): it does so while SQLite works.
@@ -64,9 +65,18 @@ impl<'c> OpenProject<'c> {
 
     pub(crate) fn load_row(&mut self, position: u64) -> Result<()> {
         if !self.changes.has_row(position)
-            && let Some(row) = pages::read_raw(self.connection, key(self.num, position))?
+            && let Some(row) = pages::read_part(self.connection, key(self.num, position))?
         {
-            self.changes.know(row, ());
+            self.changes.know(row, ())?;
+        }
+        Ok(())
+    }
+
+    /// Loads of a loaded row what is looked at, if it lies apart.
+    pub(crate) fn load_values(&mut self, position: u64, look: Look<'_>) -> Result<()> {
+        for slot in self.changes.unread_at(position, look) {
+            let text = wide_values::one(self.connection, key(self.num, position), slot)?;
+            self.changes.fill(position, slot, text)?;
         }
         Ok(())
     }
@@ -76,9 +86,9 @@ impl<'c> OpenProject<'c> {
         if let Some(position) = self.changes.position(id) {
             return Ok(Some(position));
         }
-        let Some(row) = pages::find_row(self.connection, self.num, id)? else { return Ok(None) };
+        let Some(row) = pages::find_part(self.connection, self.num, id)? else { return Ok(None) };
         let position = row.position;
-        self.changes.know_by_id(row, ());
+        self.changes.know_by_id(row, ())?;
         Ok(Some(position))
     }
 
@@ -138,17 +148,18 @@ impl<'c> OpenProject<'c> {
         self.changes.open_block(block, marks)
     }
 
-    /// Loads the rows that may hold a value with this hash, with their blocks.
-    pub(crate) fn load_matches(&mut self, slot: Slot, hash: i64) -> Result<()> {
-        if self.changes.knows_matches(slot, hash) {
-            return Ok(());
+    /// Loads the rows that may hold a value with this hash, with their blocks. `slots`: what is compared and may be
+    /// written there.
+    pub(crate) fn load_matches(&mut self, slot: Slot, hash: i64, slots: &[Slot]) -> Result<()> {
+        if !self.changes.knows_matches(slot, hash) {
+            let positions = lookups::positions(self.connection, self.num, slot, hash)?;
+            for position in &positions {
+                self.load_row_and_block(*position)?;
+            }
+            self.changes.open_matches(slot, hash, positions);
         }
-        let positions = lookups::positions(self.connection, self.num, slot, hash)?;
-        for position in &positions {
-            self.load_row_and_block(*position)?;
-        }
-        self.changes.open_matches(slot, hash, positions);
-        Ok(())
+        let mut positions = self.changes.matches(slot, hash).into_iter();
+        positions.try_for_each(|position| self.load_values(position, Look::Write(slots)))
     }
 
     /// Writes what changed so far, if it is large.
@@ -188,11 +199,16 @@ impl<'c> OpenProject<'c> {
         let (first, last) = (position_of(block, 0), position_of(block, u8::MAX));
         let mut query = self
             .connection
-            .prepare_cached("SELECT key, id, vals, details, wide FROM rows WHERE key BETWEEN ?1 AND ?2")
+            .prepare_cached(concat!("SELECT ", part_columns!(), " FROM rows WHERE key BETWEEN ?1 AND ?2"))
             .map_err(backend)?;
         let mut found = query.query((key(self.num, first), key(self.num, last))).map_err(backend)?;
         while let Some(row) = found.next().map_err(backend)? {
-            self.changes.refresh(&pages::raw_row(self.connection, row, &WantedSlots::All)?, slots)?;
+            let mut row = pages::part_row(row)?;
+            for slot in self.changes.unread(&row, Look::Refresh(slots)) {
+                let text = wide_values::one(self.connection, key(self.num, row.position), slot)?;
+                row.fill(slot, text)?;
+            }
+            self.changes.refresh(&row, slots)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, RowId};
-use rowmill_store::changes::{LeftoverFields, writes_by_row};
+use rowmill_store::changes::{LeftoverFields, Look, slots_of, writes_by_row};
 use rowmill_store::{
     Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells, lookup,
 };
@@ -85,7 +85,7 @@ fn upsert_all(
     for (index, row) in rows.into_iter().enumerate() {
         open.load_block_of_new()?;
         if let Some(hash) = lookup::hash_of(slot, &row.values.cells()?) {
-            open.load_matches(slot, hash)?;
+            open.load_matches(slot, hash, &slots_of(&row, Some(slot))?)?;
         }
         match open.changes.upsert(slot, row, &mut leftover, now_ms)? {
             Some(outcome) => outcomes.push(outcome),
@@ -117,9 +117,11 @@ pub(crate) fn write_cells(
             unknown.push(row);
             continue;
         };
-        if writes.iter().any(|(slot, _)| open.changes.concerns(&[*slot])) {
+        let slots: Vec<Slot> = writes.iter().map(|(slot, _)| *slot).collect();
+        if open.changes.concerns(&slots) {
             open.load_block(block_of(position))?;
         }
+        open.load_values(position, Look::Write(&slots))?;
         open.changes.write(position, &writes, now_ms)?;
         open.flush_if_large()?;
     }
@@ -151,7 +153,8 @@ pub(crate) fn open_for_deletion<'c>(
     let mut open = OpenProject::open(connection, documents, state)?;
     for row in rows {
         let Some(row_key) = find_key(connection, num, *row)? else { continue };
-        let values = open.changes.deletes_by_value().then(|| pages::read_raw(connection, row_key));
+        let matched = open.changes.matched_slots();
+        let values = open.changes.deletes_by_value().then(|| pages::read_raw(connection, row_key, &matched));
         let values = values.transpose()?.flatten().map(|row| row.values);
         let value_bytes = pages::value_bytes(connection, row_key)?;
         open.changes.know_for_deletion((*row, split(row_key).1), values.as_ref(), value_bytes, ())?;

@@ -2,8 +2,10 @@
 
 use rowmill_model::plan::{Block, block_of, place_of, position_of};
 use rowmill_model::{Deletion, KeyId, ProjectId, RowId};
-use rowmill_store::changes::{Places, TrashEntry};
-use rowmill_store::{Change, Restored, Result, SWEEP_ENTRIES, StoreError, TrashPage, TrashPlace, TrashedRow};
+use rowmill_store::changes::{Look, Places, TrashEntry};
+use rowmill_store::{
+    Change, Restored, Result, SWEEP_ENTRIES, StoreError, TrashPage, TrashPlace, TrashedRow, WantedSlots,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::blocks::{block_key, read_marks};
@@ -66,7 +68,10 @@ pub(crate) fn restore(
             restored.guests_elsewhere.push(*row);
             continue;
         }
-        let Some(stored) = pages::read_raw(connection, row_key)? else { continue };
+        let Some(mut stored) = pages::read_part(connection, row_key)? else { continue };
+        for slot in open.changes.unread(&stored, Look::Restore) {
+            stored.fill(slot, wide_values::one(connection, row_key, slot)?)?;
+        }
         open.load_block(block)?;
         open.changes.restore(&stored)?;
         restored.rows += 1;
@@ -186,7 +191,10 @@ pub(crate) fn page(
                 page.more = true;
                 return Ok(page);
             }
-            let Some(stored) = pages::read_raw(connection, key(-num, place.position))? else { continue };
+            let Some(stored) = pages::read_raw(connection, key(-num, place.position), &WantedSlots::All)?
+            else {
+                continue;
+            };
             bytes = bytes.saturating_add(stored.values.as_bytes().len());
             page.rows.push(TrashedRow { id: stored.id, place, values: stored.values, deletion });
         }

@@ -3,10 +3,12 @@
 //! They lie under their row's key with the project's number positive, also while the row is in the trash: a position is
 //! never used again, so they need not move when the row goes there or comes back.
 
+use std::sync::Arc;
+
 use rowmill_model::Record;
-use rowmill_model::record::Slot;
-use rowmill_store::wide_values::{RowWrite, WideSlots};
-use rowmill_store::{Result, WantedSlots};
+use rowmill_model::record::{Damaged, Slot};
+use rowmill_store::wide_values::WideSlots;
+use rowmill_store::{Result, RowWrite, StoreError, WantedSlots};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
@@ -59,6 +61,18 @@ pub(crate) fn join(
     slots.join(near, wanted, &read)
 }
 
+/// Reads one of them.
+pub(crate) fn one(connection: &Connection, row_key: i64, slot: Slot) -> Result<Arc<str>> {
+    let mut query = connection
+        .prepare_cached("SELECT value FROM wide_values WHERE key = ?1 AND slot = ?2")
+        .map_err(backend)?;
+    let mut found = query.query((key_of(row_key), slot)).map_err(backend)?;
+    let missing = || StoreError::Damaged("a wide value of a row is missing".to_owned());
+    let row = found.next().map_err(backend)?.ok_or_else(missing)?;
+    let value = row.get_ref(0).and_then(|value| Ok(value.as_blob()?)).map_err(backend)?;
+    Ok(std::str::from_utf8(value).map_err(|_| Damaged)?.into())
+}
+
 /// How many bytes the wide values take that are wanted. SQLite knows that without reading them.
 pub(crate) fn bytes(
     connection: &Connection,
@@ -105,7 +119,7 @@ pub(crate) fn write(connection: &Connection, row_key: i64, row: &RowWrite) -> Re
              ON CONFLICT DO UPDATE SET value = excluded.value",
         )
         .map_err(backend)?;
-    for (slot, value) in row.put()? {
+    for (slot, value) in row.put() {
         put.execute((key_of(row_key), slot, value.as_bytes())).map_err(backend)?;
     }
     Ok(())

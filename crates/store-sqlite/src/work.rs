@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{block_of, place_of, position_of};
 use rowmill_model::record::Slot;
-use rowmill_store::changes::{CellClaim, CellTaker, Places};
+use rowmill_store::changes::{CellClaim, CellTaker, Look, Places};
 use rowmill_store::{
     Change, Claim, Claimed, Lane, Lanes, RETRY_WAIT_MS_MAX, Result, Settle, Settled, Settlement, Ticket,
     WorkerId,
@@ -171,6 +171,7 @@ fn take_lane(
                 continue;
             }
             open.load_row(position)?;
+            open.load_values(position, Look::Take(slot))?;
             if taker.take(&mut open.changes, slot, position)? {
                 wanted -= 1;
                 // The claim has the row; it need not be held twice.
@@ -233,6 +234,7 @@ pub(crate) fn settle(
             continue;
         };
         open.load_row_and_block(position)?;
+        open.load_values(position, Look::Settle(ticket.lane.slot, &result))?;
         let is_taken = open.changes.settle_ticket(worker.0, ticket, result, now_ms)?;
         if is_taken {
             rows.entry((project, block_of(position))).or_default().insert(place_of(position));

@@ -44,23 +44,26 @@ fn rows(store: &SqliteStore, id: ProjectId) -> Vec<StoredRow> {
 }
 
 fn write(store: &SqliteStore, project: ProjectId, cells: &[(&StoredRow, Slot, &str)]) {
-    let version = run(store.project(project)).unwrap().unwrap().version;
     let cell = |(row, slot, value): &(&StoredRow, Slot, &str)| CellWrite {
         row: row.id,
         slot: *slot,
         value: (*value).into(),
     };
-    run(store.write_cells(WriteCells {
+    run(store.write_cells(writes(store, project, cells.iter().map(cell).collect()))).unwrap();
+}
+
+fn writes(store: &SqliteStore, project: ProjectId, cells: Vec<CellWrite>) -> WriteCells {
+    let version = run(store.project(project)).unwrap().unwrap().version;
+    WriteCells {
         project,
         version,
         project_save: None,
-        cells: cells.iter().map(cell).collect(),
+        cells,
         expected: None,
         new_bytes_max: None,
         now_ms: 20,
         returning: Vec::new(),
-    }))
-    .unwrap();
+    }
 }
 
 fn count(connection: &Connection, sql: &str) -> u64 {
@@ -118,6 +121,25 @@ fn who_wants_other_columns_does_not_read_them() {
     for outcome in [page(Wanted::ALL).map(|_| ()), page(wanted(NAME)).map(|_| ()), scan(NAME).map(|_| ())] {
         assert!(matches!(outcome, Err(StoreError::Damaged(_))), "{outcome:?}");
     }
+}
+
+#[test]
+fn who_changes_other_cells_does_not_read_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, connection, id) = filled(dir.path());
+    let whole = rows(&store, id);
+    assert_eq!(connection.execute("DELETE FROM wide_values", ()).unwrap(), 100);
+    // The third row has a wide name, and the fourth a wide mail.
+    write(&store, id, &[(&whole[2], MAIL, "7"), (&whole[3], NAME, "\"x\"")]);
+    write(&store, id, &[(&whole[2], MAIL, "null")]);
+    let rows = vec![whole[2].id, whole[3].id];
+    run(store.trash_rows(id, rows.clone(), Deletion { at_ms: 30, by: None })).unwrap();
+    assert_eq!(run(store.restore_rows(id, rows.clone(), 31)).unwrap().rows, 2);
+    run(store.delete_rows(id, rows)).unwrap();
+    // Who needs them is told of the damage, and nothing is written.
+    let cell = CellWrite { row: whole[5].id, slot: NAME, value: "1".into() };
+    let outcome = run(store.write_cells(writes(&store, id, vec![cell])));
+    assert!(matches!(outcome, Err(StoreError::Damaged(_))), "{outcome:?}");
 }
 
 #[test]

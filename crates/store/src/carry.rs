@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::row_write::RowWrite;
 use crate::types::{ApiKey, Sealed, Team};
-use crate::wide_values::{RowWrite, StoredApart};
 
 #[async_trait]
 pub trait Carry: std::fmt::Debug + Send + Sync {
@@ -190,7 +190,7 @@ impl CarriedRow {
     pub fn to_write(&self) -> Result<RowWrite> {
         let Self { position, id, values, details } = self;
         let details = details.as_deref().map(Details::from_bytes).transpose()?.unwrap_or_default();
-        RowWrite::new((*id, *position), Record::from_bytes(&**values), details, &StoredApart::default())
+        RowWrite::new((*id, *position), Record::from_bytes(&**values).into(), details, None)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can fail, told as what happened.
 
 use rowmill_model::RowId;
+use rowmill_model::record::Slot;
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -52,6 +53,9 @@ pub enum StoreError {
     /// What is stored is not what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
+    /// A change looked at a value that it had not read. Nothing was written; the fault is in this program.
+    #[error("a value that lies apart from its row was needed and had not been read (slot {0})")]
+    Unread(Slot),
     /// There is no room on the disk for what was to be written. Nothing was written.
     #[error("the storage is full: {0}")]
     StorageFull(#[source] Cause),
@@ -81,6 +85,7 @@ impl StoreError {
         match self {
             Self::Closed => Self::Closed,
             Self::Damaged(what) => Self::Damaged(what.clone()),
+            Self::Unread(slot) => Self::Unread(*slot),
             Self::StorageFull(cause) => Self::StorageFull(words(cause)),
             Self::StorageFailed(cause) => Self::StorageFailed(words(cause)),
             Self::Unavailable(cause) => Self::Unavailable(words(cause)),

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Ending, LeftCells, Mark, Pick};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent, Usage};
+use rowmill_model::{CellError, Project, ProjectId, RowId, Spent, Usage};
 use rowmill_telemetry::TraceContext;
 use uuid::Uuid;
 
+use crate::row_values::RowValues;
 use crate::spans::Spans;
 
 /// Which rows are meant, by position.
@@ -127,12 +128,13 @@ pub struct Ticket {
     pub position: u64,
 }
 
-/// A cell to run, with its row as it is.
+/// A cell to run, with what its column reads of the row as it is.
 #[derive(Debug, Clone)]
 pub struct Claimed {
     pub ticket: Ticket,
     pub row: RowId,
-    pub values: Record,
+    /// At least those that its column [reads](rowmill_model::plan::Plan::reads).
+    pub values: RowValues,
     /// Tries of this run that failed.
     pub attempts: u32,
     /// When it first failed or was put off in this run, in Unix milliseconds.

@@ -212,7 +212,8 @@ impl Making<'_> {
             column,
             revoked: Arc::default(),
         };
-        let asked = match self.calls.question(&cell).await {
+        let question = self.calls.question(&cell).await;
+        let asked = match cell.incomplete().map_or(question, Err) {
             Ok(asked) => asked,
             Err(outcome) => {
                 return Some(result_of(self.shared, &self.batch, &cell.column, name, outcome).await);

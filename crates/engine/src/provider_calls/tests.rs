@@ -52,7 +52,7 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
     Cell {
         ticket: Ticket { token: 1, lane, position: 0 },
         row: RowId::from_uuid(Uuid::from_u128(9)),
-        values: Record::pack(values.iter().copied()),
+        values: Record::pack(values.iter().copied()).into(),
         attempts: 0,
         waiting_since: None,
         run: Some(1),
@@ -493,7 +493,7 @@ async fn a_waterfall_without_luck_says_why() {
         ErrorCode::InvalidInput
     );
     let mut nameless = finds(&[entry("hunter", 0, true)]);
-    nameless.values = Record::default();
+    nameless.values = Record::default().into();
     let outcome = provider_calls.call(&nameless).await;
     assert!(matches!(outcome, CallOutcome::Skipped(_)) && code(&outcome) == ErrorCode::MissingInput);
 }

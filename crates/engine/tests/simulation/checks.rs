@@ -135,15 +135,15 @@ impl World {
         let key = (cell.row, cell.ticket.lane.slot);
         let (rows, now_ms) = (self.rows().await, self.now_ms());
         let claimed = self.state().ledger.claimed.get(&key).cloned();
-        self.must(claimed.is_some_and(|row| row.values == cell.values), || {
+        let values = cell.values.whole().unwrap();
+        self.must(claimed.is_some_and(|row| row.values == values), || {
             format!("{key:?} is called on another row than was claimed")
         });
         let row = rows.iter().find(|row| row.id == cell.row);
         self.must(row.is_some_and(|row| status(row, key.1) == CellStatus::Generating), || {
             format!("{key:?} is called though it does not run")
         });
-        let handed =
-            StoredRow { values: cell.values.clone(), id: cell.row, position: 0, states: CellStates::IDLE };
+        let handed = StoredRow { values, id: cell.row, position: 0, states: CellStates::IDLE };
         let inputs = inputs(&cell.project, &handed, &cell.column);
         if let Some(row) = row {
             let actual = self::inputs(&cell.project, row, &cell.column);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::askings::Refiling;
 use super::mark::Mark;
-use crate::record::{Damaged, Slot, push_varint, take_varint};
+use crate::packing::{Damaged, Slot, push_varint, take_varint};
 
 /// How many rows a block has room for.
 pub const BLOCK_ROWS: usize = 1 << BLOCK_BITS;

@@ -15,6 +15,7 @@ use crate::filter::Predicate;
 use crate::ids::ColumnId;
 use crate::project::Project;
 use crate::record::Slot;
+use crate::reference::{Reference, for_each_template, references};
 use crate::row::{RowView, Source};
 use crate::table::Table;
 use crate::value::canonical;
@@ -51,6 +52,8 @@ pub(super) struct Planned {
     pub(super) condition: Option<Predicate>,
     /// The processed columns that must have settled first, by their place in the plan.
     pub(super) waits: BTreeSet<usize>,
+    /// All slots that are looked at to run it.
+    reads: BTreeSet<Slot>,
 }
 
 /// A dependency, followed to where its value stands.
@@ -118,10 +121,26 @@ impl Plan {
         self.readers.contains_key(&slot) || self.watchers.contains_key(&slot) || self.column(slot).is_some()
     }
 
+    /// The slots that are looked at to run a column's cell: by whoever decides whether it runs, and by whoever runs it.
+    pub fn reads(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+        self.planned(slot).into_iter().flat_map(|column| column.reads.iter().copied())
+    }
+
+    /// The slots that a column's results are [made from](Self::made_from).
+    pub fn inputs(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+        let inputs = self.planned(slot).into_iter().flat_map(|column| column.inputs.iter());
+        inputs.filter_map(|input| input.source.slot())
+    }
+
+    /// The processed columns whose results are made from a slot.
+    pub fn readers(&self, slot: Slot) -> impl Iterator<Item = Slot> {
+        let readers = self.readers.get(&slot).into_iter().flatten();
+        readers.filter_map(|(column, _)| Some(self.columns.get(*column)?.slot))
+    }
+
     /// Whether a column's cells run on a condition.
     pub fn is_conditional(&self, slot: Slot) -> bool {
-        let column = self.column(slot).and_then(|index| self.columns.get(index));
-        column.is_some_and(|column| column.condition.is_some())
+        self.planned(slot).is_some_and(|column| column.condition.is_some())
     }
 
     /// What is another since an older plan; nothing if cells stand the same.
@@ -139,7 +158,7 @@ impl Plan {
 
     /// A number for what a cell's result is made from: what its column asks, and its inputs.
     pub fn made_from(&self, slot: Slot, row: &RowView<'_>) -> Option<u64> {
-        let column = self.column(slot).and_then(|index| self.columns.get(index))?;
+        let column = self.planned(slot)?;
         let mut inputs: Vec<&Input> = column.inputs.iter().collect();
         inputs.sort_by(|a, b| a.column.cmp(&b.column));
         let mut bytes = column.asked.to_be_bytes().to_vec();
@@ -179,6 +198,10 @@ impl Plan {
         graph(self) == graph(other)
     }
 
+    fn planned(&self, slot: Slot) -> Option<&Planned> {
+        self.columns.get(self.column(slot)?)
+    }
+
     pub(super) fn column(&self, slot: Slot) -> Option<usize> {
         self.columns.iter().position(|column| column.slot == slot)
     }
@@ -205,7 +228,22 @@ fn planned(column: &Column, table: &Table, place: &impl Fn(Slot) -> Option<usize
         prompt_inputs: PromptInput::of(column, table),
         condition: (!condition.is_empty()).then(|| Predicate::compile(condition, table)),
         waits: BTreeSet::new(),
+        reads: reads(column, table),
     }
+}
+
+/// The slots of whatever a column refers to: its inputs, the columns of its condition, and those that its texts name.
+fn reads(column: &Column, table: &Table) -> BTreeSet<Slot> {
+    let mut ids: BTreeSet<ColumnId> =
+        column.dependencies.iter().map(|dependency| dependency.column_id.clone()).collect();
+    ids.extend(column.run_condition.columns().into_iter().cloned());
+    for_each_template(&mut column.clone(), |text| {
+        ids.extend(references(text).filter_map(|inner| match Reference::read(inner) {
+            Reference::Column { id, .. } => Some(ColumnId::new(id)),
+            Reference::Secret { .. } => None,
+        }));
+    });
+    ids.iter().filter_map(|id| root(table.by_id(id.as_str())?, table)).collect()
 }
 
 /// The slot a column's values stand in.

@@ -503,3 +503,28 @@ fn counts_come_and_go_with_rows() {
     assert_eq!(rows(&tally, &nothing), [0, 0, 0, 3, 0], "with nothing to process all is complete");
     assert!(nothing.is_like(&nothing) && !nothing.is_like(&world.plan));
 }
+
+#[test]
+fn a_column_reads_whatever_it_refers_to() {
+    let mut project = project(false);
+    let columns = &mut project.table.columns;
+    let a = columns.get_mut(1).unwrap();
+    // The prompt names a column that is no dependency, and the condition looks at another.
+    a.ai_config =
+        serde_json::from_value(serde_json::json!({"prompt": "@{c.name} @{gone} @{secret.X}"})).unwrap();
+    a.run_condition = Filters(vec![FilterNode::Filter(Filter {
+        column_id: ColumnId::new("b"),
+        operator: crate::filter::Operator::IsEmpty,
+        value: serde_json::Value::Null,
+        path: None,
+        case_sensitive: false,
+        time_zone: None,
+    })]);
+    let plan = Plan::of(&project);
+    assert_eq!(plan.reads(A).collect::<Vec<_>>(), [INPUT, B, C]);
+    assert_eq!(plan.inputs(A).collect::<Vec<_>>(), [INPUT]);
+    // By way of a reference column.
+    assert_eq!(plan.reads(C).collect::<Vec<_>>(), [INPUT]);
+    assert_eq!(plan.readers(INPUT).collect::<Vec<_>>(), [A, C]);
+    assert_eq!(plan.reads(INPUT).count(), 0);
+}

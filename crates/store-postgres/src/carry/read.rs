@@ -241,7 +241,7 @@ fn read_receipt(row: &Row) -> Result<Receipt> {
 }
 
 fn read_row(row: &Row) -> Result<CarriedRow> {
-    let RawRow { id, position, values, details, apart: _ } = raw_row(row)?;
+    let RawRow { id, position, values, details } = raw_row(row)?;
     let details = details.as_bytes().map(Into::into);
     Ok(CarriedRow { position, id, values: values.as_bytes().into(), details })
 }

@@ -8,12 +8,12 @@ use rowmill_model::documents::{read_project, write_ended_run, write_tally};
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
+use rowmill_store::RowWrite;
 use rowmill_store::carry::{
     CarriedBlock, CarriedProject, CarriedRow, CarriedSpending, CarriedWebhooks, Guest, Items, Receipt,
     Section,
 };
 use rowmill_store::changes::LiveDelta;
-use rowmill_store::wide_values::RowWrite;
 use rowmill_store::{ApiKey, Result, lookup};
 use tokio_postgres::Client;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -224,7 +224,7 @@ async fn write_rows(client: &Client, num: i64, rows: &[CarriedRow]) -> Result<()
 async fn write_wide_values(client: &Client, num: i64, rows: &[RowWrite]) -> Result<()> {
     let sql = "INSERT INTO rowmill.wide_values (project, position, slot, value) VALUES ($1, $2, $3, $4)";
     for row in rows {
-        for (slot, value) in row.put()? {
+        for (slot, value) in row.put() {
             let (position, slot) = (signed(row.position), i64::from(slot));
             run(client, sql, &[&num, &position, &slot, &value.as_bytes()]).await?;
         }

@@ -123,6 +123,33 @@ fn who_wants_other_columns_does_not_read_them() {
 }
 
 #[test]
+fn who_changes_other_cells_does_not_read_them() {
+    on_a_database(async |address| {
+        let store = open(&address).await;
+        let id = project(&store, 1).await;
+        let mut batch = rows(id, 1, 2);
+        for NewRow { values, .. } in &mut batch.rows {
+            *values = Record::pack([(NAME, "1"), (OTHER, wide("a").as_str())]);
+        }
+        store.insert_rows(batch).await.unwrap();
+        client(&address).await.execute("DELETE FROM rowmill.wide_values", &[]).await.unwrap();
+        write(&store, id, 1, NAME, "2").await;
+        // The answer is made from the name.
+        trigger(&store, id).await;
+        let claimed = claim(&store, 1, id, 10).await;
+        assert_eq!(claimed.len(), 2);
+        let result = |ticket| Settlement { ticket, result: CellResult::Value("5".into(), Meta::new()) };
+        let results = claimed.iter().map(|cell| result(cell.ticket)).collect();
+        assert_eq!(store.settle(WorkerId(Uuid::from_u128(1)), 11, results).await.unwrap(), [true; 2]);
+        write(&store, id, 1, NAME, "3").await;
+        let deletion = Deletion { at_ms: 30, by: None };
+        store.trash_rows(id, vec![id_of(1), id_of(2)], deletion).await.unwrap();
+        assert_eq!(store.restore_rows(id, vec![id_of(1), id_of(2)], 31).await.unwrap().rows, 2);
+        assert_eq!(store.delete_rows(id, vec![id_of(1)]).await.unwrap(), 1);
+    });
+}
+
+#[test]
 fn nothing_is_left_of_rows_that_are_deleted() {
     on_a_database(async |address| {
         let store = open(&address).await;

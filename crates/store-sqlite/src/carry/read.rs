@@ -249,8 +249,7 @@ fn read_receipt(row: &Row<'_>) -> Result<(Receipt, usize)> {
 }
 
 fn read_row(connection: &Connection, row: &Row<'_>) -> Result<(CarriedRow, usize)> {
-    let RawRow { id, position, values, details, apart: _ } =
-        pages::raw_row(connection, row, &WantedSlots::All)?;
+    let RawRow { id, position, values, details } = pages::raw_row(connection, row, &WantedSlots::All)?;
     let values: Box<[u8]> = values.as_bytes().into();
     let details: Option<Box<[u8]>> = details.as_bytes().map(Into::into);
     let bytes = values.len() + details.as_ref().map_or(0, |details| details.len());

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::row_changes::{LoadedTally, OpenClaim, RowChanges, not_loaded, unreadable};
 use super::write_set::CellClaim;
 use crate::error::Result;
+use crate::row_values::RowValues;
 use crate::work::{CellResult, ChangedRows, Ended, Lane, Stopped, Ticket, Triggered, is_due};
 
 impl<V: Copy> RowChanges<V> {
@@ -149,7 +150,10 @@ impl<V: Copy> RowChanges<V> {
         let row = self.row(position).ok_or_else(not_loaded)?;
         let spent = result.spent();
         let Ended { ending, value, mut detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
-        let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
+        let values = match value.as_deref() {
+            Some(raw) => row.values.with([(slot, raw)])?,
+            None => row.values.clone(),
+        };
         if matches!(ending, Ending::Value | Ending::NoData) && !mark.outdated {
             let states = &CellStates::IDLE;
             let row = RowView::new(&self.project.table, values.cells()?, states);
@@ -175,8 +179,12 @@ impl<V: Copy> RowChanges<V> {
                 Ending::Retry | Ending::Skipped(_) => {}
             }
         }
-        let (new, kept) = (values.clone(), details.clone());
-        let old = self.put(position, values, details)?;
+        let (written, kept) = (value.map(|_| slot), details.clone());
+        let new = values.clone();
+        let old = self.put(position, values, details, written.as_slice())?;
+        // Where nothing was written, there is nothing to compare.
+        let (old, new) =
+            if written.is_some() { (old, new) } else { (RowValues::default(), RowValues::default()) };
         let (old, new) = (old.cells()?, new.cells()?);
         let project = Arc::clone(&self.project);
         self.step(position, |steps| {

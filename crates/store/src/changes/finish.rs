@@ -16,6 +16,7 @@ impl<V: Copy> RowChanges<V> {
     /// a store that writes as it goes holds no more than it wants to.
     pub fn flush(&mut self) -> Result<WriteSet<V>> {
         self.close_rows()?;
+        self.check_looks()?;
         self.close_claims();
         self.close_blocks();
         self.close_trash();

@@ -64,6 +64,13 @@ pub fn writes_of(sent: &NewRow) -> Result<RowWrites<'_>> {
     Ok(cells.iter().map(|(slot, raw)| (slot, Cow::Borrowed(raw))).chain(cleared).collect())
 }
 
+/// The slots that are compared with a stored row, and maybe written there, when a row is sent: see [`super::Look::Write`].
+pub fn slots_of(sent: &NewRow, index: Option<Slot>) -> Result<Vec<Slot>> {
+    let cells = sent.values.cells()?;
+    let sent = cells.iter().map(|(slot, _)| slot).chain(sent.cleared.iter().copied());
+    Ok(sent.chain(index.map(column_of)).collect())
+}
+
 /// What a sent row writes into the one it matches in an index. The cell that matches stays as it is. Fields that name no
 /// column are merged into `_trigger` if that holds an object, take its place if the row clears it, and are otherwise kept
 /// nowhere.

@@ -14,7 +14,7 @@ use rowmill_model::row::RowView;
 use rowmill_model::{Amount, CellError, CellStates, EventType, Project, RowId, RunId};
 use serde_json::{Value, json};
 
-use super::write_set::RawRow;
+use super::raw_row::PartRow;
 use crate::error::Result;
 use crate::webhooks::{NewDelivery, Subscription};
 
@@ -91,6 +91,18 @@ impl Outbox {
         }))
     }
 
+    /// Whether anybody is told of a row with all its values when these cells are written.
+    pub(super) fn tells_whole_if_written(&self, slots: &[Slot]) -> bool {
+        self.subscribers.iter().any(|subscriber| {
+            subscriber.wants(EventType::RowUpdated) && slots.iter().any(|slot| subscriber.is_about(*slot))
+        })
+    }
+
+    /// The same when it is made, or comes back.
+    pub(super) fn tells_whole_if_created(&self) -> bool {
+        self.subscribers.iter().any(|subscriber| subscriber.wants(EventType::RowCreated))
+    }
+
     // What happens.
 
     pub(super) fn created(&mut self, position: u64) {
@@ -126,7 +138,7 @@ impl Outbox {
     }
 
     /// A row came back from the trash.
-    pub(super) fn restored(&mut self, row: &RawRow) -> Result<()> {
+    pub(super) fn restored(&mut self, row: &PartRow) -> Result<()> {
         let events = RowEvents { is_created: true, ..RowEvents::default() };
         self.tell(row, &events)
     }
@@ -134,14 +146,14 @@ impl Outbox {
     // Putting it into words.
 
     /// Tells what happened to a row, which is as it will be stored.
-    pub(super) fn close_row(&mut self, row: &RawRow) -> Result<()> {
+    pub(super) fn close_row(&mut self, row: &PartRow) -> Result<()> {
         match self.rows.remove(&row.position) {
             Some(events) => self.tell(row, &events),
             None => Ok(()),
         }
     }
 
-    fn tell(&mut self, row: &RawRow, events: &RowEvents) -> Result<()> {
+    fn tell(&mut self, row: &PartRow, events: &RowEvents) -> Result<()> {
         let Self { project, seq, now_ms, subscribers, deliveries, .. } = self;
         let cells = row.values.cells()?;
         for subscriber in subscribers {
@@ -221,7 +233,7 @@ impl Subscriber {
     fn items(
         &self,
         project: &Project,
-        row: &RawRow,
+        row: &PartRow,
         cells: &Cells<'_>,
         events: &RowEvents,
     ) -> Vec<(EventType, String)> {

@@ -3,23 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rowmill_model::cell::Details;
 use rowmill_model::documents::read_tally;
 use rowmill_model::plan::{Block, Plan, Refiling, StartedBy, Tally, block_of, place_of};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellStates, Project, Record, RowId};
+use rowmill_model::wide_cells::Missed;
+use rowmill_model::{CellStates, Project, RowId};
 use rowmill_telemetry::TraceContext;
 
 use super::ledger::Ledger;
 use super::live::LiveDelta;
 use super::outbox::{Outbox, Subscribed};
-use super::write_set::{CellClaim, RawRow, TrashEntry, WriteSet};
+use super::raw_row::PartRow;
+use super::write_set::{CellClaim, TrashEntry, WriteSet};
 use crate::error::{Result, StoreError};
-use crate::lookup::column_of;
 use crate::spans::Spans;
 use crate::types::StoredRow;
 use crate::value_bytes::check_new_bytes;
-use crate::wide_values::StoredApart;
 use crate::work::{ChangedRows, Lane, Ticket};
 
 /// A project as a transaction finds it.
@@ -84,13 +83,15 @@ pub struct RowChanges<V> {
     pub(super) ledger: Ledger,
     /// How many runs had begun before.
     pub(super) runs_before: Option<u64>,
+    /// A value that was looked at and had not been read.
+    pub(super) missed: Missed,
 }
 
 #[derive(Debug)]
 pub(super) struct LoadedRow<V> {
-    pub(super) row: RawRow,
+    pub(super) row: PartRow,
     pub(super) fate: Fate,
-    /// What its values take. Of a row that is to be deleted not all of them are here.
+    /// What its values take, also those that are not here.
     pub(super) value_bytes: usize,
     /// None of a row that is new.
     pub(super) version: Option<V>,
@@ -181,46 +182,27 @@ impl<V: Copy> RowChanges<V> {
             outbox,
             ledger: Ledger::default(),
             runs_before: None,
+            missed: Missed::default(),
         }
     }
 
     // Loading.
 
     /// Takes a row as it is stored, if it is not here yet.
-    pub fn know(&mut self, row: RawRow, version: V) {
+    pub fn know(&mut self, row: PartRow, version: V) -> Result<()> {
         let position = row.position;
         if let std::collections::btree_map::Entry::Vacant(vacant) = self.rows.entry(position) {
             self.bytes += bytes_of(&row);
-            let value_bytes = row.values.as_bytes().len();
+            let (value_bytes, row) = (row.values.bytes()?, row.note_in(&self.missed));
             vacant.insert(LoadedRow { row, fate: Fate::Read, value_bytes, version: Some(version) });
         }
+        Ok(())
     }
 
     /// The same for a row that is asked for by its id.
-    pub fn know_by_id(&mut self, row: RawRow, version: V) {
+    pub fn know_by_id(&mut self, row: PartRow, version: V) -> Result<()> {
         self.by_id.insert(row.id, row.position);
-        self.know(row, version);
-    }
-
-    /// Takes of a row that is to be deleted no more than that needs: the values that rows are matched on, and how many
-    /// bytes all of them take.
-    pub fn know_for_deletion(
-        &mut self,
-        (id, position): (RowId, u64),
-        values: Option<&Record>,
-        value_bytes: usize,
-        version: V,
-    ) -> Result<()> {
-        let cells = values.map(Record::cells).transpose()?;
-        let mut slots: Vec<Slot> = self.lookup_slots.iter().map(|index| column_of(*index)).collect();
-        slots.sort_unstable();
-        slots.dedup();
-        let matched = |slot: &Slot| Some((*slot, cells.as_ref()?.get(*slot)?));
-        let values = Record::pack(slots.iter().filter_map(matched));
-        let (details, apart) = (Details::default(), StoredApart::default());
-        self.know_by_id(RawRow { id, position, values, details, apart }, version);
-        self.loaded(position)?.value_bytes = value_bytes;
-        Ok(())
+        self.know(row, version)
     }
 
     /// Takes a block's marks as they are stored; empty for a block that nobody touched yet.
@@ -255,6 +237,11 @@ impl<V: Copy> RowChanges<V> {
         self.matches.contains_key(&(slot, hash))
     }
 
+    /// Where a value with this hash may stand, as far as that is known.
+    pub fn matches(&self, slot: Slot, hash: i64) -> Vec<u64> {
+        self.matches.get(&(slot, hash)).into_iter().flatten().copied().collect()
+    }
+
     /// Takes the positions at which a value with this hash may stand. Their rows must be loaded, too.
     pub fn open_matches(&mut self, slot: Slot, hash: i64, positions: impl IntoIterator<Item = u64>) {
         self.matches.entry((slot, hash)).or_default().extend(positions);
@@ -270,7 +257,7 @@ impl<V: Copy> RowChanges<V> {
     // Looking.
 
     /// A row that was loaded, if it is there.
-    pub fn row(&self, position: u64) -> Option<&RawRow> {
+    pub fn row(&self, position: u64) -> Option<&PartRow> {
         self.rows.get(&position).map(|loaded| &loaded.row)
     }
 
@@ -279,15 +266,16 @@ impl<V: Copy> RowChanges<V> {
     }
 
     /// A row as it is now, whole. Its block must have been loaded.
-    pub fn stored(&self, position: u64) -> Option<StoredRow> {
-        let RawRow { id, position, values, details, apart: _ } = self.row(position)?.clone();
+    pub fn stored(&self, position: u64) -> Result<Option<StoredRow>> {
+        let Some(row) = self.row(position) else { return Ok(None) };
+        let (id, values) = (row.id, row.values.whole()?);
         let block = self.blocks.get(&block_of(position)).map(|open| &open.block);
-        let states = block.map(|block| CellStates::of(block, place_of(position), &details));
-        Some(StoredRow { id, position, values, states: states.unwrap_or_default() })
+        let states = block.map(|block| CellStates::of(block, place_of(position), &row.details));
+        Ok(Some(StoredRow { id, position, values, states: states.unwrap_or_default() }))
     }
 
     /// Takes a row out that was only read, with its version.
-    pub fn lend(&mut self, position: u64) -> Option<(RawRow, V)> {
+    pub fn lend(&mut self, position: u64) -> Option<(PartRow, V)> {
         let loaded = self.rows.get(&position).filter(|loaded| loaded.fate == Fate::Read)?;
         let version = loaded.version?;
         let loaded = self.rows.remove(&position)?;
@@ -296,13 +284,12 @@ impl<V: Copy> RowChanges<V> {
     }
 
     /// A row with the version it will have once this transaction, whose version `own` is, is committed.
-    pub fn row_after(&self, position: u64, own: V) -> Option<(RawRow, V)> {
+    pub fn row_after(&self, position: u64, own: V) -> Option<(PartRow, V)> {
         let loaded = self.rows.get(&position)?;
         if loaded.fate == Fate::Read {
             return Some((loaded.row.clone(), loaded.version?));
         }
-        let apart = StoredApart::of(&loaded.row.values).ok()?;
-        Some((RawRow { apart, ..loaded.row.clone() }, own))
+        Some((loaded.row.after().ok()?, own))
     }
 
     pub fn has_row(&self, position: u64) -> bool {
@@ -428,8 +415,8 @@ pub(super) fn ready_slots(plan: &Plan, block: &Block) -> BTreeSet<Slot> {
     plan.slots().filter(|slot| block.ready(*slot).next().is_some()).collect()
 }
 
-pub(super) fn bytes_of(row: &RawRow) -> usize {
-    size_of::<RawRow>() + row.values.as_bytes().len() + row.details.as_bytes().map_or(0, <[u8]>::len)
+pub(super) fn bytes_of(row: &PartRow) -> usize {
+    size_of::<PartRow>() + row.values.read_bytes() + row.details.as_bytes().map_or(0, <[u8]>::len)
 }
 
 /// How many bytes more values take, or fewer.

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use rowmill_model::cell::{Detail, Details};
 use rowmill_model::plan::{Mark, block_of, place_of};
 use rowmill_model::record::{Cells, Slot};
-use rowmill_model::{Record, RowId, value};
+use rowmill_model::{RowId, value};
 
 use super::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match};
+use super::raw_row::PartRow;
 use super::row_changes::{Fate, LoadedRow, RowChanges, byte_change, bytes_of, not_loaded};
-use super::write_set::RawRow;
 use crate::error::{Result, StoreError};
 use crate::lookup::{self, column_of};
+use crate::row_values::RowValues;
 use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
-use crate::wide_values::StoredApart;
 
 /// Where a guest's row lies, and when the last event came that was taken, in Unix milliseconds.
 #[derive(Debug, Clone, Copy)]
@@ -37,10 +37,10 @@ impl<V: Copy> RowChanges<V> {
         for slot in &by_hand {
             details.set(*slot, &written_at(now_ms))?;
         }
-        self.reindex(position, None, Some(&cells));
-        let row = RawRow { id, position, values, details, apart: StoredApart::default() };
+        self.reindex(position, None, Some(&cells), |_| true);
+        let value_bytes = values.as_bytes().len();
+        let row = PartRow::new(id, position, values.into(), details);
         self.bytes += bytes_of(&row);
-        let value_bytes = row.values.as_bytes().len();
         self.value_bytes_change += byte_change(0, value_bytes);
         self.rows.insert(position, LoadedRow { row, fate: Fate::Inserted, value_bytes, version: None });
         self.live.add(position, 1);
@@ -174,7 +174,7 @@ impl<V: Copy> RowChanges<V> {
         let concerns = self.concerns(&slots);
         let new = concerns.then(|| values.clone());
         let kept = if concerns { details.clone() } else { Details::default() };
-        let old = self.put(position, values, details)?;
+        let old = self.put(position, values, details, &slots)?;
         if let Some(new) = new {
             let (old, new) = (old.cells()?, new.cells()?);
             let project = Arc::clone(&self.project);
@@ -183,12 +183,19 @@ impl<V: Copy> RowChanges<V> {
         Ok(())
     }
 
-    /// Writes a row's values and details, and whatever follows from the values alone. Says what the values were.
-    pub(super) fn put(&mut self, position: u64, values: Record, details: Details) -> Result<Record> {
-        let is_indexed = !self.lookup_slots.is_empty();
+    /// Writes a row's values, which differ in these slots only, and its details, and whatever follows from the values
+    /// alone. Says what the values were.
+    pub(super) fn put(
+        &mut self,
+        position: u64,
+        values: RowValues,
+        details: Details,
+        slots: &[Slot],
+    ) -> Result<RowValues> {
+        let is_indexed = self.lookup_slots.iter().any(|index| slots.contains(&column_of(*index)));
         let loaded = self.loaded(position)?;
         let new = is_indexed.then(|| values.clone());
-        let value_bytes = values.as_bytes().len();
+        let value_bytes = values.bytes()?;
         let bytes_before = std::mem::replace(&mut loaded.value_bytes, value_bytes);
         let old = std::mem::replace(&mut loaded.row.values, values);
         loaded.row.details = details;
@@ -197,7 +204,8 @@ impl<V: Copy> RowChanges<V> {
         }
         self.value_bytes_change += byte_change(bytes_before, value_bytes);
         if let Some(new) = new {
-            self.reindex(position, Some(&old.cells()?), Some(&new.cells()?));
+            let is_written = |slot: Slot| slots.contains(&slot);
+            self.reindex(position, Some(&old.cells()?), Some(&new.cells()?), is_written);
         }
         self.touch(position);
         Ok(old)
@@ -213,12 +221,12 @@ impl<V: Copy> RowChanges<V> {
     /// Takes a row out of the table, with all that is kept with it. What waits or runs is stopped. Returns the marks of
     /// its cells.
     pub(super) fn take_out(&mut self, position: u64) -> Result<Vec<(Slot, Mark)>> {
-        let LoadedRow { row: RawRow { id, values, .. }, value_bytes, .. } =
+        let LoadedRow { row: PartRow { id, values, .. }, value_bytes, .. } =
             self.rows.remove(&position).ok_or_else(not_loaded)?;
         self.value_bytes_change += byte_change(value_bytes, 0);
         self.by_id.remove(&id);
         if self.deletes_by_value() {
-            self.reindex(position, Some(&values.cells()?), None);
+            self.reindex(position, Some(&values.cells()?), None, |_| true);
         }
         self.live.add(position, -1);
         self.row_count = self.row_count.saturating_sub(1);
@@ -243,9 +251,15 @@ impl<V: Copy> RowChanges<V> {
         self.moved_from = Some(self.moved_from.map_or(position, |first| first.min(position)));
     }
 
-    /// Keeps the lookups over a row that changed from `old` to `new`.
-    pub(super) fn reindex(&mut self, position: u64, old: Option<&Cells<'_>>, new: Option<&Cells<'_>>) {
-        for slot in &self.lookup_slots {
+    /// Keeps the lookups over a row that changed from `old` to `new` in these columns.
+    pub(super) fn reindex(
+        &mut self,
+        position: u64,
+        old: Option<&Cells<'_>>,
+        new: Option<&Cells<'_>>,
+        is_changed: impl Fn(Slot) -> bool,
+    ) {
+        for slot in self.lookup_slots.iter().filter(|index| is_changed(column_of(**index))) {
             let hash_of = |cells: Option<&Cells<'_>>| lookup::hash_of(*slot, cells?);
             let (old, new) = (hash_of(old), hash_of(new));
             if old == new {

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use rowmill_model::plan::{Verdict, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
+use rowmill_model::wide_cells::Missed;
 use rowmill_model::{CellError, CellStates};
 
 use super::places::Places;
+use super::raw_row::PartRow;
 use super::row_changes::{OpenBlock, RowChanges, not_loaded};
-use super::write_set::{CellClaim, RawRow};
+use super::write_set::CellClaim;
 use crate::error::Result;
 use crate::work::{CellResult, Claim, Claimed, Ticket};
 
@@ -53,10 +55,12 @@ impl<'a> CellTaker<'a> {
         let ticket = Ticket { token: 0, lane: changes.lane(slot), position };
         let mark = changes.block(block_of(position))?.get(slot, place_of(position));
         let row = changes.row(position).ok_or_else(not_loaded)?;
-        self.bytes += row.values.as_bytes().len();
+        self.bytes += row.values.read_bytes();
         let attempts = row.details.tries(slot, mark);
         let waiting_since_ms = row.details.waiting_since_ms(slot, mark);
-        let (row, values) = (row.id, row.values.clone());
+        let (row, mut values) = (row.id, row.values.clone());
+        // What the worker misses is no concern of this transaction.
+        values.note_in(&Missed::default());
         let (run, trace) = (changes.run_number(), changes.run_trace());
         let project = Arc::clone(&changes.project);
         self.claimed.push(Claimed { ticket, row, values, attempts, waiting_since_ms, run, trace, project });
@@ -68,7 +72,7 @@ impl<'a> CellTaker<'a> {
         &self,
         changes: &RowChanges<V>,
         slot: Slot,
-        row: &RawRow,
+        row: &PartRow,
     ) -> Result<ControlFlow<CellError>> {
         let block = changes.block(block_of(row.position))?;
         let place = place_of(row.position);

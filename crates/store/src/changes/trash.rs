@@ -7,8 +7,9 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, Deletion, Project};
 
+use super::raw_row::PartRow;
 use super::row_changes::{OpenEntry, OpenTrash, RowChanges, byte_change, not_loaded};
-use super::write_set::{RawRow, TrashEntry};
+use super::write_set::TrashEntry;
 use crate::error::Result;
 
 /// The slots of columns that are back from the trash in a project that is saved.
@@ -75,7 +76,8 @@ impl<V: Copy> RowChanges<V> {
     }
 
     /// Brings a row back from the trash. Its block must be loaded, and what of the block is in the trash.
-    pub fn restore(&mut self, row: &RawRow) -> Result<()> {
+    pub fn restore(&mut self, row: &PartRow) -> Result<()> {
+        let row = &row.clone().note_in(&self.missed);
         let position = row.position;
         let (block, place) = (block_of(position), place_of(position));
         let open = self.trash.get_mut(&block).ok_or_else(not_loaded)?;
@@ -84,11 +86,11 @@ impl<V: Copy> RowChanges<V> {
         entry.entry.places.remove(place);
         entry.is_changed = true;
         let marks = open.marks.take(place);
-        self.reindex(position, None, Some(&row.values.cells()?));
+        self.reindex(position, None, Some(&row.values.cells()?), |_| true);
         self.writes.rows_restored.push(position);
         self.live.add(position, 1);
         self.row_count += 1;
-        self.value_bytes_change += byte_change(0, row.values.as_bytes().len());
+        self.value_bytes_change += byte_change(0, row.values.bytes()?);
         self.trashed_count = self.trashed_count.saturating_sub(1);
         if self.restored_count == 0 {
             // So a table that rows came back to never has the numbers that it had before.
@@ -103,7 +105,7 @@ impl<V: Copy> RowChanges<V> {
         self.restore_marks(row, marks)
     }
 
-    fn restore_marks(&mut self, row: &RawRow, mut marks: Vec<(Slot, Mark)>) -> Result<()> {
+    fn restore_marks(&mut self, row: &PartRow, mut marks: Vec<(Slot, Mark)>) -> Result<()> {
         let (plan, project) = (Arc::clone(&self.plan), Arc::clone(&self.project));
         marks.retain(|(slot, _)| plan.slots().chain(project.trash.slots()).any(|kept| kept == *slot));
         if marks.is_empty() {
@@ -122,7 +124,8 @@ impl<V: Copy> RowChanges<V> {
 
     /// Finds out anew whether results are stale: their columns came back from the trash, or refer again to one that did.
     /// The row's block must be loaded.
-    pub fn refresh(&mut self, row: &RawRow, slots: &[Slot]) -> Result<()> {
+    pub fn refresh(&mut self, row: &PartRow, slots: &[Slot]) -> Result<()> {
+        let row = &row.clone().note_in(&self.missed);
         let (plan, project) = (Arc::clone(&self.plan), Arc::clone(&self.project));
         let states = &CellStates::IDLE;
         let view = RowView::new(&project.table, row.values.cells()?, states);

@@ -2,37 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_model::cell::Details;
+use rowmill_model::Deletion;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::Slot;
-use rowmill_model::{Deletion, Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
-use crate::error::Result;
+use crate::row_write::RowWrite;
 use crate::spending::LedgerEntry;
 use crate::webhooks::NewDelivery;
-use crate::wide_values::{RowWrite, StoredApart};
 use crate::work::Change;
-
-/// A row without the marks of its cells.
-#[derive(Debug, Clone)]
-pub struct RawRow {
-    pub id: RowId,
-    pub position: u64,
-    pub values: Record,
-    pub details: Details,
-    /// What of the values is stored apart from it.
-    pub apart: StoredApart,
-}
-
-impl RawRow {
-    /// The row as a store writes it.
-    pub(super) fn into_write(self) -> Result<RowWrite> {
-        let Self { id, position, values, details, apart } = self;
-        RowWrite::new((id, position), values, details, &apart)
-    }
-}
 
 /// What is to be written. A store may write it in several goes ([`super::RowChanges::flush`]); the order between the
 /// tables does not matter, but `ready_anew` comes before `ready`.

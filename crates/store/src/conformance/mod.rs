@@ -36,6 +36,7 @@ mod trash;
 mod value_bytes;
 mod webhooks;
 mod wide;
+mod wide_looks;
 
 use std::pin::Pin;
 
@@ -103,6 +104,13 @@ pub const CASES: &[(&str, Case)] = cases![
     wide::a_scan_shows_what_is_wanted,
     wide::a_snapshot_keeps_wide_values,
     wide::a_reader_sees_one_moment,
+    wide_looks::a_wide_input_counts_when_another_is_written,
+    wide_looks::a_wide_input_is_compared_with_what_a_result_was_made_from,
+    wide_looks::a_worker_is_given_what_its_column_reads,
+    wide_looks::a_condition_looks_at_a_wide_value,
+    wide_looks::a_row_that_comes_back_is_compared_and_matched_by_wide_values,
+    wide_looks::a_column_that_comes_back_is_compared_with_wide_values,
+    wide_looks::a_guest_with_a_wide_payload_is_updated,
     value_bytes::bytes_are_counted_with_every_write,
     value_bytes::writes_are_held_to_their_bytes,
     rows::an_insert_is_carried_out_once,
@@ -161,6 +169,7 @@ pub const CASES: &[(&str, Case)] = cases![
 /// Promises of the stores that put what happens to rows into the outbox and the ledger, which [`MemoryStore`] does not.
 pub const OUTBOX_CASES: &[(&str, Case)] = cases![
     webhooks::what_happens_to_rows_is_put_into_the_outbox,
+    wide_looks::a_webhook_is_told_of_wide_values,
     webhooks::runs_and_their_cells_are_put_into_the_outbox,
     ledger::what_was_paid_to_each_is_on_its_line,
     ledger::old_lines_are_swept,

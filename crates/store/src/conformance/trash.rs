@@ -291,7 +291,7 @@ pub(super) async fn a_project_comes_back_whole(store: &dyn Store) {
 }
 
 /// Deletes a column into the trash, or brings it back.
-async fn turn(store: &dyn Store, id: ProjectId, slot: Slot, is_back: bool) {
+pub(super) async fn turn(store: &dyn Store, id: ProjectId, slot: Slot, is_back: bool) {
     change(store, id, |project| {
         if is_back {
             let trashed = project.trash.columns.pop().unwrap();

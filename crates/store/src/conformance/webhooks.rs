@@ -24,7 +24,7 @@ fn id(number: u128) -> WebhookId {
     WebhookId::from_uuid(Uuid::from_u128(number))
 }
 
-fn webhook(number: u128) -> Webhook {
+pub(super) fn webhook(number: u128) -> Webhook {
     Webhook {
         id: id(number),
         url: format!("https://example.com/{number}"),
@@ -53,7 +53,7 @@ fn delivery(webhook: u128, created_at_ms: i64) -> NewDelivery {
     }
 }
 
-async fn save(store: &dyn Store, webhooks: Vec<Webhook>, deliveries: Vec<NewDelivery>) {
+pub(super) async fn save(store: &dyn Store, webhooks: Vec<Webhook>, deliveries: Vec<NewDelivery>) {
     let version = store.webhooks(TEAM).await.unwrap().version;
     store.save_webhooks(WebhooksSave { team: TEAM, version, webhooks, deliveries }).await.unwrap();
 }
@@ -185,7 +185,7 @@ pub(super) async fn old_deliveries_are_trimmed(store: &dyn Store) {
 // What transactions put into it.
 
 /// What waits for a webhook, oldest first: the event, the change sequence, and the data.
-async fn told(store: &dyn Store, webhook: u128) -> Vec<(String, u64, Value)> {
+pub(super) async fn told(store: &dyn Store, webhook: u128) -> Vec<(String, u64, Value)> {
     let mut told = listed(store, webhook, None).await;
     told.reverse();
     let data = |record: &DeliveryRecord| serde_json::from_str::<Value>(&record.body).unwrap()["data"].take();

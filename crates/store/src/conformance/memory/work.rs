@@ -208,7 +208,7 @@ impl State {
                     claimed.push(Claimed {
                         ticket,
                         row,
-                        values,
+                        values: values.into(),
                         attempts: trying.as_ref().map_or(0, |trying| trying.attempts),
                         waiting_since_ms: trying.and_then(|trying| trying.since_ms),
                         run: self.entry(lane.project)?.tally.run_number(),
