@@ -205,7 +205,8 @@ mod tests {
         let whole = Record::pack([(1, "1"), (2, &*text('a'))]);
         let wide = WideSlots::of(&whole).unwrap();
         assert!(RowValues::stored(whole.clone(), &wide, 5_000).is_err(), "a value stands twice");
-        assert!(RowValues::stored(Record::pack([(1, "1")]), &wide, 0).is_err());
+        let mut shorter = RowValues::stored(Record::pack([(1, "1")]), &wide, 0).unwrap();
+        assert!(shorter.fill(2, text('a').into()).is_err());
         let longer = text('a').repeat(2);
         assert!(stored(&whole).fill(2, longer.into()).is_err());
     }

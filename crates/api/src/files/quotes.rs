@@ -55,9 +55,8 @@ impl QuoteWatch {
     fn step(&mut self, byte: u8) {
         let is_blank = matches!(byte, b' ' | b'\t');
         self.state = match (self.state, byte) {
-            (State::CellStart | State::QuoteInQuoted, b'"') => State::Quoted,
             (State::Quoted, b'"') => State::QuoteInQuoted,
-            (State::Quoted, _) => State::Quoted,
+            (State::CellStart | State::QuoteInQuoted, b'"') | (State::Quoted, _) => State::Quoted,
             (_, byte) if byte == self.delimiter => State::CellStart,
             (State::QuoteInQuoted | State::Behind, b'\r' | b'\n') => State::Behind,
             (State::QuoteInQuoted | State::Behind, _) if is_blank => State::Behind,
