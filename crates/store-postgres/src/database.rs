@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::Pool;
+use futures_util::future::BoxFuture;
 use rowmill_fairness::Permit;
 use rowmill_store::{PoolStats, Result, StoreError, WriteHealth};
 use tokio_postgres::Row;
@@ -103,51 +104,65 @@ impl Database {
     }
 
     /// Runs work that only reads, in one snapshot.
-    pub(crate) async fn read<I: Send + Sync, T: Send>(&self, input: I, attempt: Attempt<I, T>) -> Result<T> {
-        let mut work = Work::new(input, attempt);
-        self.transact(Access::Read, CommitDoubt::Repeat, &mut work).await?;
-        work.into_done()
+    pub(crate) fn read<'a, I: Send + Sync + 'a, T: Send + 'a>(
+        &'a self,
+        input: I,
+        attempt: Attempt<I, T>,
+    ) -> BoxFuture<'a, Result<T>> {
+        Box::pin(async move {
+            let mut work = Work::new(input, attempt);
+            self.transact(Access::Read, CommitDoubt::Repeat, &mut work).await?;
+            work.into_done()
+        })
     }
 
     /// Runs work and commits it.
-    pub(crate) async fn write<I: Send + Sync, T: Send>(
-        &self,
+    pub(crate) fn write<'a, I: Send + Sync + 'a, T: Send + 'a>(
+        &'a self,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> Result<T> {
-        self.write_as(Access::Write, doubt, input, attempt).await
+    ) -> BoxFuture<'a, Result<T>> {
+        self.write_as(Access::Write, doubt, input, attempt)
     }
 
-    pub(crate) async fn write_as<I: Send + Sync, T: Send>(
-        &self,
+    pub(crate) fn write_as<'a, I: Send + Sync + 'a, T: Send + 'a>(
+        &'a self,
         access: Access,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> Result<T> {
-        let mut work = Work::new(input, attempt);
-        let written = self.transact(access, doubt, &mut work).await;
-        self.health.note(&written);
-        written?;
-        work.into_done()
+    ) -> BoxFuture<'a, Result<T>> {
+        Box::pin(async move {
+            let mut work = Work::new(input, attempt);
+            let written = self.transact(access, doubt, &mut work).await;
+            self.health.note(&written);
+            written?;
+            work.into_done()
+        })
     }
 
     /// Runs one statement without a transaction around it: a single statement sees one moment anyway, and this is a
     /// third of the work. The time limit is ours, because the server has none here.
-    pub(crate) async fn ask(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let mut tries = 1;
-        loop {
-            let failure = match self.ask_once(sql, params).await {
-                Ok(found) => return Ok(found),
-                Err(failure) => failure,
-            };
-            if !is_transient(&failure) || tries == TRIES_MAX {
-                return Err(failure);
+    pub(crate) fn ask<'a>(
+        &'a self,
+        sql: &'static str,
+        params: &'a [&'a (dyn ToSql + Sync)],
+    ) -> BoxFuture<'a, Result<Vec<Row>>> {
+        Box::pin(async move {
+            let mut tries = 1;
+            loop {
+                let failure = match self.ask_once(sql, params).await {
+                    Ok(found) => return Ok(found),
+                    Err(failure) => failure,
+                };
+                if !is_transient(&failure) || tries == TRIES_MAX {
+                    return Err(failure);
+                }
+                tokio::time::sleep(pause(tries)).await;
+                tries += 1;
             }
-            tokio::time::sleep(pause(tries)).await;
-            tries += 1;
-        }
+        })
     }
 
     async fn ask_once(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
@@ -166,9 +181,11 @@ impl Database {
     }
 
     /// A snapshot for reading that is never retried, because what was read has gone out already.
-    pub(crate) async fn snapshot(&self) -> Result<Tx> {
-        let client = self.connections.get().await?;
-        Ok(Tx::new(client, &self.begin_read, self.wait_max))
+    pub(crate) fn snapshot(&self) -> BoxFuture<'_, Result<Tx>> {
+        Box::pin(async move {
+            let client = self.connections.get().await?;
+            Ok(Tx::new(client, &self.begin_read, self.wait_max))
+        })
     }
 
     /// A snapshot that stays readable; `None` if too many are open already.
@@ -189,33 +206,40 @@ impl Database {
     }
 
     /// Tries work until it is committed, it fails for good, or the tries are used up.
-    async fn transact(&self, access: Access, doubt: CommitDoubt, work: &mut dyn Retryable) -> Result<()> {
-        let mut tries = 1;
-        loop {
-            let (failure, is_safe) = match self.attempt(access, work).await {
-                Ok(()) => return Ok(()),
-                Err(Failed::Before(failure)) => {
-                    let is_safe = is_transient(&failure);
-                    (failure, is_safe)
+    fn transact<'a>(
+        &'a self,
+        access: Access,
+        doubt: CommitDoubt,
+        work: &'a mut dyn Retryable,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let mut tries = 1;
+            loop {
+                let (failure, is_safe) = match self.attempt(access, work).await {
+                    Ok(()) => return Ok(()),
+                    Err(Failed::Before(failure)) => {
+                        let is_safe = is_transient(&failure);
+                        (failure, is_safe)
+                    }
+                    Err(Failed::Committing(failure)) => {
+                        // What the server refused did not happen.
+                        let is_refused = is_refused(&failure);
+                        let is_safe = is_transient(&failure) && (doubt == CommitDoubt::Repeat || is_refused);
+                        let failure = match failure {
+                            StoreError::Unavailable(cause) if !is_refused => StoreError::InDoubt(cause),
+                            other => other,
+                        };
+                        (failure, is_safe)
+                    }
+                };
+                if !is_safe || tries == TRIES_MAX {
+                    return Err(failure);
                 }
-                Err(Failed::Committing(failure)) => {
-                    // What the server refused did not happen.
-                    let is_refused = is_refused(&failure);
-                    let is_safe = is_transient(&failure) && (doubt == CommitDoubt::Repeat || is_refused);
-                    let failure = match failure {
-                        StoreError::Unavailable(cause) if !is_refused => StoreError::InDoubt(cause),
-                        other => other,
-                    };
-                    (failure, is_safe)
-                }
-            };
-            if !is_safe || tries == TRIES_MAX {
-                return Err(failure);
+                tracing::debug!(%failure, tries, "retrying a transaction");
+                tokio::time::sleep(pause(tries)).await;
+                tries += 1;
             }
-            tracing::debug!(%failure, tries, "retrying a transaction");
-            tokio::time::sleep(pause(tries)).await;
-            tries += 1;
-        }
+        })
     }
 
     async fn attempt(&self, access: Access, work: &mut dyn Retryable) -> Result<(), Failed> {

@@ -85,46 +85,50 @@ impl Node {
     }
 
     /// Runs work that only reads, in one snapshot.
-    pub(crate) async fn read<I: Send + Sync, T: Send>(&self, input: I, attempt: Attempt<I, T>) -> Result<T> {
-        self.database.read(input, attempt).await
+    pub(crate) fn read<'a, I: Send + Sync + 'a, T: Send + 'a>(
+        &'a self,
+        input: I,
+        attempt: Attempt<I, T>,
+    ) -> BoxFuture<'a, Result<T>> {
+        self.database.read(input, attempt)
     }
 
     /// Runs work that changes no rows. It is finished even if its caller goes away.
-    pub(crate) async fn write<I, T>(
-        self: &Arc<Self>,
+    pub(crate) fn write<'a, I, T>(
+        self: &'a Arc<Self>,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> Result<T>
+    ) -> BoxFuture<'a, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.write_as(Access::Write, doubt, input, attempt).await
+        self.write_as(Access::Write, doubt, input, attempt)
     }
 
     /// Like `write`, but committed without waiting for the disk: if the database server crashes, the last moments of it may
     /// be lost, though never a part of a transaction.
-    pub(crate) async fn write_lazily<I, T>(
-        self: &Arc<Self>,
+    pub(crate) fn write_lazily<'a, I, T>(
+        self: &'a Arc<Self>,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> Result<T>
+    ) -> BoxFuture<'a, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.write_as(Access::LazyWrite, doubt, input, attempt).await
+        self.write_as(Access::LazyWrite, doubt, input, attempt)
     }
 
-    async fn write_as<I, T>(
-        self: &Arc<Self>,
+    fn write_as<'a, I, T>(
+        self: &'a Arc<Self>,
         access: Access,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> Result<T>
+    ) -> BoxFuture<'a, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -134,17 +138,16 @@ impl Node {
             let _in_flight = node.in_flight.read().await;
             node.database.write_as(access, doubt, input, attempt).await
         })
-        .await
     }
 
     /// Runs work that changes rows of these projects, and tells listeners what it changed before it answers.
-    pub(crate) async fn change<I, T>(
-        self: &Arc<Self>,
+    pub(crate) fn change<'a, I, T>(
+        self: &'a Arc<Self>,
         projects: Vec<ProjectId>,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, (T, Vec<Change>)>,
-    ) -> Result<T>
+    ) -> BoxFuture<'a, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -157,7 +160,6 @@ impl Node {
             node.publish(changes);
             Ok(done)
         })
-        .await
     }
 
     fn publish(&self, changes: Vec<Change>) {
@@ -224,17 +226,20 @@ pub(crate) async fn run_chores(node: Arc<Node>) {
     }
 }
 
-/// Runs a task to its end, for the same tenant and trace, even if the caller goes away. The task is boxed, so that spawning is
-/// compiled once and not for every kind of task.
-async fn to_completion<T: Send + 'static>(
+/// Runs a task to its end, for the same tenant and trace, even if the caller goes away. Both futures are boxed, so that spawning
+/// and waiting are compiled once and not for every kind of task.
+fn to_completion<'a, T: Send + 'static>(
     task: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
+) -> BoxFuture<'a, Result<T>> {
     let (answer, answered) = oneshot::channel();
     let task: BoxFuture<'static, ()> = Box::pin(async move {
         // A caller that has gone away wants no answer.
         let _ = answer.send(task.await);
     });
-    let task = TraceContext::scope(TraceContext::current(), task);
-    tokio::spawn(Tenant::current().scope(task));
-    answered.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked and was rolled back".into())))
+    Box::pin(async move {
+        let task = TraceContext::scope(TraceContext::current(), task);
+        tokio::spawn(Tenant::current().scope(task));
+        let panicked = || StoreError::Backend("a write panicked and was rolled back".into());
+        answered.await.unwrap_or_else(|_| Err(panicked()))
+    })
 }

@@ -39,68 +39,76 @@ impl Tx {
         Self { client: Some(client), begin, copies, last, wait_max }
     }
 
-    pub(crate) async fn query(
-        &mut self,
+    pub(crate) fn query<'a>(
+        &'a mut self,
         sql: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>> {
-        let mut answers = self.queries(&[(sql, params)]).await?;
-        Ok(answers.pop().unwrap_or_default())
+        params: &'a [&'a (dyn ToSql + Sync)],
+    ) -> BoxFuture<'a, Result<Vec<Row>>> {
+        Box::pin(async move {
+            let mut answers = self.queries(&[(sql, params)]).await?;
+            Ok(answers.pop().unwrap_or_default())
+        })
     }
 
     /// Runs several queries in one round trip (pipelining).
-    pub(crate) async fn queries(
-        &mut self,
-        questions: &[(&'static str, &[&(dyn ToSql + Sync)])],
-    ) -> Result<Vec<Vec<Row>>> {
-        let begin = self.begin.take();
-        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
-        let asking = async {
-            let mut statements = Vec::with_capacity(questions.len());
-            for (sql, _) in questions {
-                statements.push(client.prepare_cached(sql).await?);
+    pub(crate) fn queries<'a>(
+        &'a mut self,
+        questions: &'a [(&'static str, &'a [&'a (dyn ToSql + Sync)])],
+    ) -> BoxFuture<'a, Result<Vec<Vec<Row>>>> {
+        Box::pin(async move {
+            let begin = self.begin.take();
+            let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+            let asking = async {
+                let mut statements = Vec::with_capacity(questions.len());
+                for (sql, _) in questions {
+                    statements.push(client.prepare_cached(sql).await?);
+                }
+                let mut sent: Vec<Request<'_, Vec<Row>>> = Vec::new();
+                if let Some(begin) = &begin {
+                    sent.push(Box::pin(async { client.batch_execute(begin).await.map(|()| Vec::new()) }));
+                }
+                for (statement, (_, params)) in statements.iter().zip(questions) {
+                    sent.push(Box::pin(client.query(statement, params)));
+                }
+                pipelined(sent).await
+            };
+            let mut answers = answered_within(self.wait_max, asking).await?;
+            if begin.is_some() {
+                answers.remove(0);
             }
-            let mut sent: Vec<Request<'_, Vec<Row>>> = Vec::new();
-            if let Some(begin) = &begin {
-                sent.push(Box::pin(async { client.batch_execute(begin).await.map(|()| Vec::new()) }));
-            }
-            for (statement, (_, params)) in statements.iter().zip(questions) {
-                sent.push(Box::pin(client.query(statement, params)));
-            }
-            pipelined(sent).await
-        };
-        let mut answers = answered_within(self.wait_max, asking).await?;
-        if begin.is_some() {
-            answers.remove(0);
-        }
-        Ok(answers)
+            Ok(answers)
+        })
     }
 
     /// Runs statements without parameters or answers.
-    pub(crate) async fn run(&mut self, sql: &str) -> Result<()> {
-        let begin = self.begin.take();
-        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
-        let running = async {
-            if let Some(begin) = begin {
-                client.batch_execute(&begin).await?;
-            }
-            client.batch_execute(sql).await
-        };
-        answered_within(self.wait_max, running).await
+    pub(crate) fn run<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let begin = self.begin.take();
+            let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+            let running = async {
+                if let Some(begin) = begin {
+                    client.batch_execute(&begin).await?;
+                }
+                client.batch_execute(sql).await
+            };
+            answered_within(self.wait_max, running).await
+        })
     }
 
     /// Starts a COPY of the result of a query.
-    pub(crate) async fn copy_out(&mut self, query: &str) -> Result<CopyOutStream> {
-        let begin = self.begin.take();
-        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
-        let sql = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
-        let copying = async {
-            if let Some(begin) = begin {
-                client.batch_execute(&begin).await?;
-            }
-            client.copy_out(&sql).await
-        };
-        answered_within(self.wait_max, copying).await
+    pub(crate) fn copy_out<'a>(&'a mut self, query: &'a str) -> BoxFuture<'a, Result<CopyOutStream>> {
+        Box::pin(async move {
+            let begin = self.begin.take();
+            let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+            let sql = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
+            let copying = async {
+                if let Some(begin) = begin {
+                    client.batch_execute(&begin).await?;
+                }
+                client.copy_out(&sql).await
+            };
+            answered_within(self.wait_max, copying).await
+        })
     }
 
     /// Waits for the next part of a COPY.
@@ -119,25 +127,27 @@ impl Tx {
     }
 
     /// Sends what is to be copied.
-    pub(crate) async fn copy(&mut self) -> Result<()> {
-        let copies = std::mem::take(&mut self.copies);
-        if self.begin.is_some() && !copies.is_empty() {
-            self.run("").await?;
-        }
-        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
-        let copying = async {
-            for (sql, chunks) in copies {
-                let statement = client.prepare_cached(sql).await?;
-                let sink = client.copy_in::<_, Bytes>(&statement).await?;
-                let mut sink = std::pin::pin!(sink);
-                for chunk in chunks {
-                    sink.feed(chunk).await?;
-                }
-                sink.finish().await?;
+    pub(crate) fn copy(&mut self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let copies = std::mem::take(&mut self.copies);
+            if self.begin.is_some() && !copies.is_empty() {
+                self.run("").await?;
             }
-            Ok(())
-        };
-        answered_within(self.wait_max, copying).await
+            let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+            let copying = async {
+                for (sql, chunks) in copies {
+                    let statement = client.prepare_cached(sql).await?;
+                    let sink = client.copy_in::<_, Bytes>(&statement).await?;
+                    let mut sink = std::pin::pin!(sink);
+                    for chunk in chunks {
+                        sink.feed(chunk).await?;
+                    }
+                    sink.finish().await?;
+                }
+                Ok(())
+            };
+            answered_within(self.wait_max, copying).await
+        })
     }
 
     pub(crate) async fn commit(mut self) -> Result<()> {
