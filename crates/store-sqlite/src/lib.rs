@@ -8,6 +8,7 @@ mod backup;
 mod batches;
 mod blocks;
 mod carry;
+mod checkpointer;
 mod commit_health;
 mod connection;
 mod convert;

@@ -18,6 +18,7 @@ use rowmill_store::{
 };
 use rusqlite::Connection;
 
+use crate::checkpointer::Checkpointer;
 use crate::connection::{WRITER_CACHE_KIB, connect, in_transaction};
 use crate::convert::{backend, unusable};
 use crate::data_dir::{
@@ -35,7 +36,7 @@ use crate::{
     project_state, projects, receipts, rows, runs, schema, sealed, teams, work,
 };
 
-/// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
+/// Checkpoint: where no server runs, the write-ahead log is folded into the file when it has this many pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// How a process uses a data folder.
@@ -54,6 +55,8 @@ pub struct SqliteStore {
     match_indexer: MatchIndexer,
     documents: Arc<Documents>,
     purge_pending: Arc<AtomicBool>,
+    /// Dropped after the writer.
+    _checkpointer: Option<Checkpointer>,
     _lock: Option<File>,
 }
 
@@ -74,7 +77,6 @@ impl SqliteStore {
         let file = data_dir.join(DATABASE_FILE);
         create_private(&file).map_err(|error| unusable(&file, &error))?;
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         if before == BeforeMigration::Copy {
             keep_copy(&connection, data_dir)?;
         }
@@ -92,6 +94,13 @@ impl SqliteStore {
             dismiss_workers(&connection, &documents)?;
             import_jobs::release_all(&connection)?;
         }
+        let checkpointer = match access {
+            Access::Serve => Some(Checkpointer::start(&file, &mut connection)?),
+            Access::Visit => {
+                connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
+                None
+            }
+        };
         let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
         let readers = Arc::new(Readers::open(file)?);
         let writer = Arc::new(Writer::start(connection, Arc::clone(&purge_pending))?);
@@ -101,6 +110,7 @@ impl SqliteStore {
             writer,
             documents,
             purge_pending,
+            _checkpointer: checkpointer,
             _lock: lock,
         })
     }
