@@ -13,7 +13,7 @@ use super::operator::Operator;
 use super::pattern::{Pattern, PatternBudget};
 use super::within::Within;
 use crate::cell_status::{CellStatus, ErrorCode};
-use crate::format::Format;
+use crate::format::{Format, FormatType};
 use crate::value::{Kind, Value, elements};
 
 /// A compiled operator with what it compares with.
@@ -239,13 +239,13 @@ impl ValueCheck {
             },
             // Only JSON's own booleans are true or false; text that says so is text, unless the column is a checkbox.
             Rule::Truth(truth) => Value::parse(&self.read(raw)) == Value::Bool(*truth),
-            // Elements compare as `equals` does. A cell that is no array has none.
+            // Elements compare as `equals` does.
             Rule::HasAnyOf(among) => {
-                elements(&self.read(raw)).into_iter().any(|raw| among.has(&self.kind(raw)))
+                self.elements(&self.read(raw)).into_iter().any(|raw| among.has(&self.kind(raw)))
             }
             Rule::HasAllOf(wanted) => {
                 let read = self.read(raw);
-                let cells: Vec<_> = elements(&read).into_iter().map(|raw| self.kind(raw)).collect();
+                let cells: Vec<_> = self.elements(&read).into_iter().map(|raw| self.kind(raw)).collect();
                 wanted.iter().all(|among| cells.iter().any(|cell| among.has(cell)))
             }
         }
@@ -254,6 +254,15 @@ impl ValueCheck {
     /// The value as the column's type reads it.
     fn read<'a>(&self, raw: &'a str) -> Cow<'a, str> {
         self.format.as_ref().map_or(Cow::Borrowed(raw), |format| format.comparable(raw))
+    }
+
+    /// The elements of a list, as it was read. A cell that is no array has none, but for an option: it is a list of one.
+    fn elements<'a>(&self, read: &'a str) -> Vec<&'a str> {
+        let is_option = self.format.as_ref().is_some_and(|format| format.kind == FormatType::Select);
+        if is_option && !Value::parse(read).is_empty() && !read.starts_with('[') {
+            return vec![read];
+        }
+        elements(read)
     }
 
     /// The value as it compares, its text folded unless case counts.

@@ -68,6 +68,12 @@ fn dates_checkboxes_and_options_compare_as_what_they_are() {
     let select = json!({ "type": "select", "options": options });
     check(&select, "equals", &json!("new"), &["\" NEW \"", "\"Won\"", "\"Newer\""], &["\" NEW \""]);
     check(&select, "isInvalid", &json!(null), &["\"New\"", "\"Lost\"", "null"], &["\"Lost\""]);
+    // An option is a list of one.
+    let one = ["\" NEW \"", "\"Won\"", "\"Lost\"", "null", "\"\"", "[\"New\"]"];
+    check(&select, "hasAnyOf", &json!(["new", "lost"]), &one, &["\" NEW \"", "\"Lost\"", "[\"New\"]"]);
+    check(&select, "hasAllOf", &json!(["New"]), &one, &["\" NEW \"", "[\"New\"]"]);
+    check(&select, "hasNoneOf", &json!(["new"]), &one, &["\"Won\"", "\"Lost\"", "null", "\"\""]);
+    check(&json!({ "type": "text" }), "hasAnyOf", &json!(["won"]), &one, &[]);
     let several = json!({ "type": "multiSelect", "options": options });
     let cells = ["\"new, won\"", "[\"Won\"]", "\"New\"", "\"Lost\""];
     check(&several, "hasAnyOf", &json!(["won"]), &cells, &["\"new, won\"", "[\"Won\"]"]);
