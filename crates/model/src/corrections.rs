@@ -277,11 +277,11 @@ fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<Strin
     let Some(column) = table.columns.get_mut(index) else { return Vec::new() };
     let mut fixes = Fixes::of_column(&column.header);
     if let Some(condition) = column.run_condition.without(gone.id.as_str()) {
+        let now_runs = if condition.is_empty() { ", so that all rows run," } else { "" };
         column.run_condition = condition;
-        fixes.add(
-            "runCondition",
-            format!("Removed the run condition on deleted column {}", quoted(&gone.header)),
-        );
+        let sentence =
+            format!("Removed the run condition on deleted column {}{now_runs}", quoted(&gone.header));
+        fixes.add("runCondition", sentence);
     }
     let known = column.dependencies.clone();
     // Whatever a column refers to it depends on, so its dependencies tell whether to look.

@@ -54,8 +54,8 @@ const SENTENCES: [RegExp, Say][] = [
   [/^Removed the sorting by deleted column "(.*)" from view "(.*)"$/, (gone, view) => `The view “${view}” no longer sorts by “${gone}”, which was deleted`],
   [/^Removed the visibility of deleted column "(.*)" from view "(.*)"$/, (gone, view) => `The view “${view}” no longer lists “${gone}”, which was deleted`],
   [
-    new RegExp(`^Removed the run condition on deleted column ${TEXT}(?: in column ${TEXT})?$`),
-    (gone, column) => `${whose(column)} no longer has its run condition on “${gone}”, which was deleted`,
+    new RegExp(`^Removed the run condition on deleted column ${TEXT}(, so that all rows run,)?(?: in column ${TEXT})?$`),
+    (gone, all, column) => `${whose(column)} no longer has its run condition on “${gone}”, which was deleted${all ? ': all its rows run now' : ''}`,
   ],
 ];
 

@@ -33,6 +33,10 @@ test.each<[string, string]>([
   ['Corrected order 0 to 1.', 'The input column always comes first, so this one was placed after it.'],
   ['Removed the filter on deleted column "City" from view "Old".', 'The view “Old” no longer filters by “City”, which was deleted.'],
   ['Removed the run condition on deleted column "City" in column "Line".', '“Line” no longer has its run condition on “City”, which was deleted.'],
+  [
+    'Removed the run condition on deleted column "City", so that all rows run, in column "Line".',
+    '“Line” no longer has its run condition on “City”, which was deleted: all its rows run now.',
+  ],
   ['Something new was done to "col_a".', 'Something new was done to “Name”.'],
 ])('%s', (fix, words) => {
   expect(withHeaders(fix, columns)).toBe(words);

@@ -248,6 +248,10 @@ fn a_deleted_column_is_forgotten_everywhere() {
     ] {
         check_holds(&wire(&deleted.table, id), &expected, id);
     }
+    let only = json!({"runCondition": [{"columnId": "col_manual", "operator": "isEmpty"}]});
+    let fixes = delete(&patched(&table, "col_http-api", &only).table, "col_manual").unwrap().fixes;
+    let told = "Removed the run condition on deleted column \"Manual\", so that all rows run, in column \"Http-api\".";
+    assert!(fixes.iter().any(|fix| fix == told), "{fixes:?}");
     check_refused(delete(&table, "_trigger"), &["columnId"], &json!("_trigger"));
     check_refused(delete(&table, "col_nope"), &["columnId"], &json!("col_nope"));
 }
