@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::Column;
 use crate::filter::Measure;
-use crate::format::{FormatType, TypedOrder};
+use crate::format::{Format, FormatType, TypedOrder};
 use crate::row::Source;
 use crate::table::Table;
 use crate::value::{MatchCase, Value, match_key};
@@ -18,23 +18,26 @@ pub struct SummarySource {
     pub source: Source,
     /// What is measured; nothing where a sum would mean nothing, such as in a column of phone numbers.
     pub measure: Option<Measure>,
+    /// The type by which values are the same, if `source` does not read them by it.
+    pub format: Option<Arc<Format>>,
 }
 
 impl SummarySource {
     pub fn compile(table: &Table, column: &Column) -> Self {
         let source = Source::compile(table, column);
         let Some(format) = &column.format else {
-            return Self { source, measure: Some(Measure::Number) };
+            return Self { source, measure: Some(Measure::Number), format: None };
         };
+        let format = Arc::new(format.clone());
         let measure = match format.kind {
             FormatType::Number | FormatType::Currency | FormatType::Percent | FormatType::Rating => {
                 Measure::Number
             }
             FormatType::Date | FormatType::DateTime => Measure::Instant,
-            _ => return Self { source, measure: None },
+            _ => return Self { source, measure: None, format: Some(format) },
         };
-        let read = source.sorted_as(TypedOrder::place(&Arc::new(format.clone())));
-        Self { source: read, measure: Some(measure) }
+        let read = source.sorted_as(TypedOrder::place(&format));
+        Self { source: read, measure: Some(measure), format: None }
     }
 }
 
@@ -124,7 +127,7 @@ impl ColumnSummary {
 }
 
 /// A hash under which the same values meet, to count different ones; `None` for an empty value.
-pub fn distinct_key(raw: &str) -> Option<u64> {
+fn distinct_key(raw: &str) -> Option<u64> {
     match Value::parse(raw) {
         value if value.is_empty() => None,
         // Most text begins with a letter, and is no number.
@@ -132,6 +135,14 @@ pub fn distinct_key(raw: &str) -> Option<u64> {
             Some(xxh3_64(text.as_bytes()))
         }
         _ => match_key(raw, MatchCase::Counts),
+    }
+}
+
+/// The same for values of a column with a type: those that a filter takes for equal meet.
+pub fn typed_key(raw: &str, format: Option<&Format>) -> Option<u64> {
+    match format {
+        Some(format) => distinct_key(&format.comparable(raw)),
+        None => distinct_key(raw),
     }
 }
 
@@ -161,7 +172,6 @@ impl CompensatedSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Format;
     use crate::ids::ColumnId;
 
     fn summary(format: Option<FormatType>, raws: &[&str]) -> ColumnSummary {
@@ -170,7 +180,7 @@ mod tests {
         let column = table.columns.last_mut().unwrap();
         column.format = format.map(Format::new);
         let column = column.clone();
-        let SummarySource { source, measure } = SummarySource::compile(&table, &column);
+        let SummarySource { source, measure, format: _ } = SummarySource::compile(&table, &column);
         let mut summary = ColumnSummary::default();
         for raw in raws {
             let read = source.typed().map_or((*raw).into(), |typed| typed.of(raw));
@@ -220,6 +230,8 @@ mod tests {
         check("1", "\"1\"", true);
         check("1.0", "1", true);
         check("\"Ada\"", "\"ada\"", false);
+        let option = Format::new(FormatType::Checkbox);
+        assert_eq!(typed_key("\"Yes\"", Some(&option)), typed_key("true", Some(&option)));
         assert_eq!((distinct_key("\"\""), distinct_key(""), distinct_key("[ ]")), (None, None, None));
     }
 }

@@ -10,7 +10,7 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::filter::Measure;
 use rowmill_model::row::{RowView, Source};
 use rowmill_model::sort::Sorting;
-use rowmill_model::summary::{SummarySource, distinct_key};
+use rowmill_model::summary::{SummarySource, typed_key};
 use rowmill_model::{Column, Format};
 use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
@@ -140,14 +140,6 @@ impl Query {
     }
 }
 
-/// The key of a value's group: values that a filter takes for equal are in one.
-fn group_key(raw: &str, format: Option<&Format>) -> Option<u64> {
-    match format {
-        Some(format) => distinct_key(&format.comparable(raw)),
-        None => distinct_key(raw),
-    }
-}
-
 /// Groups as rows are scanned.
 #[derive(Debug, Default)]
 struct Scanned {
@@ -161,7 +153,7 @@ struct Scanned {
 impl Scanned {
     fn add(&mut self, raw: &str, size: f64, format: Option<&Format>) {
         self.rows += 1;
-        let Some(key) = group_key(raw, format) else { return self.empty.add(size) };
+        let Some(key) = typed_key(raw, format) else { return self.empty.add(size) };
         match self.groups.entry(key) {
             Entry::Occupied(group) => {
                 let group = group.into_mut();
@@ -230,7 +222,7 @@ fn groups_of(
     let parts = parallel::map(&parallel::parts(values.len()), |part| {
         let counted = part.clone().zip(tallies.get(part.clone()).unwrap_or_default());
         let counted = counted.filter(|(_, tally)| tally.rows > 0);
-        counted.map(|(number, _)| (group_key(values.get(number), format), number)).collect::<Vec<_>>()
+        counted.map(|(number, _)| (typed_key(values.get(number), format), number)).collect::<Vec<_>>()
     });
     let mut keyed = parts.concat();
     keyed.sort_unstable();

@@ -5,11 +5,10 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_model::Column;
-use rowmill_model::filter::Measure;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::Sorting;
-use rowmill_model::summary::{ColumnSummary, SummarySource, distinct_key};
+use rowmill_model::summary::{ColumnSummary, SummarySource, typed_key};
+use rowmill_model::{Column, Format};
 use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
 use crate::chunked_list::ChunkedList;
@@ -45,14 +44,14 @@ impl Query {
         let table = &project.project.table;
         let sources: Vec<SummarySource> =
             columns.iter().map(|column| SummarySource::compile(table, column)).collect();
-        let keys: Vec<(Option<ColumnKey>, Option<Measure>)> =
-            sources.iter().map(|of| (value_name(&of.source, None), of.measure)).collect();
-        let needed: Vec<ColumnKey> = keys.iter().filter_map(|(key, _)| key.clone()).collect();
+        let names: Vec<Option<ColumnKey>> = sources.iter().map(|of| value_name(&of.source, None)).collect();
+        let needed: Vec<ColumnKey> = names.iter().flatten().cloned().collect();
         let until = SystemClock.monotonic() + self.patience;
         let asked = Asked { project, selection: &selection, now, until };
+        let of_memory = sources.clone();
         let summaries = self.over_rows(asked, &needed, move |snapshot, rows| {
-            let columns = keys.iter().map(|(key, measure)| match key {
-                Some(key) => Some(summary_of(snapshot.values(key)?, *measure, rows)),
+            let columns = names.iter().zip(&of_memory).map(|(name, of)| match name {
+                Some(name) => Some(summary_of(snapshot.values(name)?, of, rows)),
                 None => Some(ColumnSummary::default().with_unique(Some(0))),
             });
             let columns = columns.collect::<Option<_>>()?;
@@ -73,7 +72,7 @@ impl Query {
             *rows += 1;
             for (scanned, of) in columns.iter_mut().zip(&sources) {
                 if let Some(raw) = of.source.value(view) {
-                    scanned.add(&raw, of.measure);
+                    scanned.add(&raw, of);
                 }
             }
             ControlFlow::Continue(())
@@ -93,10 +92,11 @@ struct Scanned {
 }
 
 impl Scanned {
-    fn add(&mut self, raw: &str, measure: Option<Measure>) {
-        self.summary.add(raw, size_of_value(raw, measure), 1);
+    fn add(&mut self, raw: &str, of: &SummarySource) {
+        let size = of.measure.map_or(f64::NAN, |measure| measure.of(raw));
+        self.summary.add(raw, size, 1);
         if !self.is_full {
-            self.distinct.extend(distinct_key(raw));
+            self.distinct.extend(typed_key(raw, of.format.as_deref()));
             self.is_full = self.distinct.len() > DISTINCT_MAX;
         }
     }
@@ -107,12 +107,9 @@ impl Scanned {
     }
 }
 
-fn size_of_value(raw: &str, measure: Option<Measure>) -> f64 {
-    measure.map_or(f64::NAN, |measure| measure.of(raw))
-}
-
 /// What a column in memory comes to. Each value is looked at once, however many rows have it.
-fn summary_of(column: &ValueColumn, measure: Option<Measure>, rows: &ChunkedList) -> ColumnSummary {
+fn summary_of(column: &ValueColumn, of: &SummarySource, rows: &ChunkedList) -> ColumnSummary {
+    let format: Option<&Format> = of.format.as_deref();
     let values = &column.values;
     let mut counts = vec![0_u32; values.len()];
     for row in rows.iter() {
@@ -120,7 +117,7 @@ fn summary_of(column: &ValueColumn, measure: Option<Measure>, rows: &ChunkedList
             *count += 1;
         }
     }
-    let sizes = measure.map(|measure| values.sizes(measure));
+    let sizes = of.measure.map(|measure| values.sizes(measure));
     let parts = parallel::map(&parallel::parts(values.len()), |part| {
         let (mut summary, mut keys) = (ColumnSummary::default(), Vec::new());
         let counted = part.clone().zip(counts.get(part.clone()).unwrap_or_default());
@@ -128,7 +125,7 @@ fn summary_of(column: &ValueColumn, measure: Option<Measure>, rows: &ChunkedList
             let raw = values.get(number);
             let size = sizes.and_then(|sizes| sizes.get(number)).copied().unwrap_or(f64::NAN);
             summary.add(raw, size, u64::from(*count));
-            keys.extend(distinct_key(raw));
+            keys.extend(typed_key(raw, format));
         }
         (summary, keys)
     });

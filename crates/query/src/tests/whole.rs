@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rowmill_model::filter::{Measure, Search};
 use rowmill_model::row::{RowView, Source};
-use rowmill_model::summary::{ColumnSummary, SummarySource, distinct_key};
+use rowmill_model::summary::{ColumnSummary, SummarySource, typed_key};
 use rowmill_store::{StoredProject, StoredRow};
 
 use super::made::now;
@@ -36,13 +36,13 @@ async fn check_summaries(query: &Query, project: &StoredProject, rows: &[&Stored
     let found = query.summarize(project, selection.clone(), &columns, now()).await.unwrap();
     assert_eq!((found.rows, found.columns.len()), (rows.len() as u64, columns.len()));
     for (column, found) in columns.iter().zip(found.columns) {
-        let SummarySource { source, measure } = SummarySource::compile(table, column);
+        let SummarySource { source, measure, format } = SummarySource::compile(table, column);
         let (mut expected, mut distinct) = (ColumnSummary::default(), HashSet::new());
         for row in rows {
             let view = RowView::new(table, row.values.cells().unwrap(), &row.states);
             let raw = source.value(&view).unwrap_or_default();
             expected.add(&raw, measure.map_or(f64::NAN, |measure| measure.of(&raw)), 1);
-            distinct.extend(distinct_key(&raw));
+            distinct.extend(typed_key(&raw, format.as_deref()));
         }
         let what = format!("{} of {selection:?}", column.id.as_str());
         assert_eq!((found.filled, found.measured), (expected.filled, expected.measured), "{what}");
@@ -66,10 +66,7 @@ async fn check_groups(query: &Query, project: &StoredProject, rows: &[&StoredRow
         for row in rows {
             let view = RowView::new(table, row.values.cells().unwrap(), &row.states);
             let raw = source.value(&view).unwrap_or_default();
-            let key = match &column.format {
-                Some(format) => distinct_key(&format.comparable(&raw)),
-                None => distinct_key(&raw),
-            };
+            let key = typed_key(&raw, column.format.as_ref());
             let size = summed.source.value(&view).map_or(f64::NAN, |raw| Measure::Number.of(&raw));
             let group = expected.entry(key).or_default();
             group.0 += 1;
@@ -91,10 +88,7 @@ async fn check_groups(query: &Query, project: &StoredProject, rows: &[&StoredRow
         assert_eq!((found.count, found.groups.len()), (expected.len() as u64, expected.len()), "{what}");
         assert!(found.groups.is_sorted_by(|a, b| a.tally.rows >= b.tally.rows), "{what}");
         for Group { raw, tally } in &found.groups {
-            let key = match &column.format {
-                Some(format) => distinct_key(&format.comparable(raw)),
-                None => distinct_key(raw),
-            };
+            let key = typed_key(raw, column.format.as_ref());
             assert!(expected.get(&key).is_some_and(|expected| is_same(tally, *expected)), "{raw} {what}");
         }
         let by = GroupBy { limit: 2, ..by };
