@@ -6,6 +6,7 @@
 mod about;
 mod address;
 mod area;
+mod article;
 mod beside;
 mod boilerplate;
 mod charset;
