@@ -1,14 +1,10 @@
-//! Pages that say of themselves that they are articles, and the lines in them that lead to other pages.
+//! The text of pages that say of themselves that they are articles: what was found of it is all, less the lines that lead
+//! to other pages.
 
 use std::collections::HashSet;
 
-use scraper::{ElementRef, Html};
-
 use super::outline::Outline;
-use super::{head, json_ld};
 
-/// Types of schema.org; `NewsArticle` and its like count as what they end in.
-const TYPES: [&str; 2] = ["Article", "BlogPosting"];
 /// An article is at least so much of what may be content, and less than so much of it is in links.
 const FOUND_PERCENT_MIN: usize = 10;
 const LINK_PERCENT_MAX: usize = 50;
@@ -17,25 +13,6 @@ const SENTENCE_CHARS_MIN: usize = 80;
 const SENTENCE_LINK_PERCENT_MAX: usize = 50;
 /// A line with so much of it in links leads elsewhere.
 const LINK_PERCENT_MIN: usize = 80;
-
-/// Whether a page says of itself that it is an article. Many programs write `og:type` alone into every page, also into
-/// lists of articles.
-pub(super) fn is_named(document: &Html) -> bool {
-    let kind = head::meta(document, &["og:type"], 100);
-    if kind.is_some_and(|kind| !kind.eq_ignore_ascii_case("article")) {
-        return false;
-    }
-    let data = json_ld::read(document);
-    let things = json_ld::things(&data);
-    let is_type = |name: &str| TYPES.iter().any(|kind| name.ends_with(kind));
-    let has_type = |element: ElementRef<'_>| {
-        element.value().attr("itemtype").is_some_and(|names| names.split_ascii_whitespace().any(is_type))
-    };
-    let is_named = head::meta(document, &["article:published_time"], 100).is_some()
-        || things.iter().any(|thing| json_ld::is_a(thing, &TYPES))
-        || document.tree.nodes().filter_map(ElementRef::wrap).any(has_type);
-    is_named && !things.iter().any(|thing| json_ld::is_a(thing, &["CollectionPage"]))
-}
 
 /// Whether what was found is the text of an article, so that all else on the page is headlines of others.
 pub(super) fn is_text(outline: &Outline, found: &HashSet<usize>, area: &HashSet<usize>) -> bool {
@@ -113,33 +90,12 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use scraper::Html;
+
     use super::*;
 
     const WORDS: &str = "The mill stands by the river, and its wheel has turned since the year in which the monks \
         built it to grind the grain of eleven villages.";
-
-    #[test]
-    fn an_article_says_that_it_is_one() {
-        let check = |html: &str, expected: bool| {
-            assert_eq!(is_named(&Html::parse_document(html)), expected, "{html}");
-        };
-        let data = |kind: &str| format!("<script type=application/ld+json>{{\"@type\": {kind}}}</script>");
-        let kind = |kind: &str| format!("<meta property=og:type content={kind}>");
-        let time = "<meta property=article:published_time content=2026-01-01>";
-        check(&data("\"NewsArticle\""), true);
-        check(&data("[\"WebPage\", \"BlogPosting\"]"), true);
-        check(&data("\"WebPage\", \"mainEntity\": {\"@type\": \"Article\"}"), true);
-        check("<div itemscope itemtype='https://schema.org/NewsArticle'>Rye</div>", true);
-        check(time, true);
-        check(&format!("{}{time}", kind("Article")), true);
-        // Too many pages say this.
-        check(&kind("article"), false);
-        check(&format!("{}{time}", kind("website")), false);
-        check(&format!("{time}{}", data("\"CollectionPage\"")), false);
-        check(&data("\"Product\""), false);
-        check("<article>Rye</article>", false);
-        check("", false);
-    }
 
     fn named(html: &str) -> (Html, Outline) {
         let document =

@@ -35,6 +35,7 @@ mod open_elements;
 mod outline;
 pub mod page;
 mod page_cache;
+mod page_kind;
 mod pdf;
 mod plain_text;
 mod post_names;
