@@ -141,12 +141,12 @@ mod tests {
             let unnamed = Outline { is_article: false, ..outline };
             assert_eq!(leave_out(&unnamed, all.clone()), all, "{html}");
         };
-        let link = "<a href=/a>The barn burns</a>";
+        let link = "<a href=/a>The barn by the river burns</a>";
         check(&format!("<p>{WORDS}<p>{link}<p>{WORDS}"), &[WORDS; 2].join(" "));
         check(&format!("<p>{WORDS}<p>More: {link}<p>{WORDS}"), &[WORDS; 2].join(" "));
         check(
             &format!("<p>{WORDS}<p>See how {link} at night<p>{WORDS}"),
-            &format!("{WORDS} See how The barn burns at night {WORDS}"),
+            &format!("{WORDS} See how The barn by the river burns at night {WORDS}"),
         );
         for name in ["h2", "li"] {
             let line = if name == "li" {
@@ -154,15 +154,18 @@ mod tests {
             } else {
                 format!("<{name}>{link}</{name}>")
             };
-            check(&format!("<p>{WORDS}</p>{line}<p>{WORDS}"), &format!("{WORDS} The barn burns {WORDS}"));
+            check(
+                &format!("<p>{WORDS}</p>{line}<p>{WORDS}"),
+                &format!("{WORDS} The barn by the river burns {WORDS}"),
+            );
         }
         check(&format!("<p>{WORDS}</p><ul><li>{link}</ul>"), WORDS);
         check(
             &format!("<p>{WORDS}</p><ul><li>Rye</ul><h2>{link}</h2>"),
-            &format!("{WORDS} Rye The barn burns"),
+            &format!("{WORDS} Rye The barn by the river burns"),
         );
         // No sentence, no article.
-        check(&format!("<p>{link}"), "The barn burns");
+        check(&format!("<p>{link}"), "The barn by the river burns");
         check("", "");
     }
 }
