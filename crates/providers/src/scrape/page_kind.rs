@@ -7,11 +7,11 @@ use super::{head, json_ld};
 /// Types of schema.org; `NewsArticle` and its like count as what they end in.
 const TYPES: [&str; 2] = ["Article", "BlogPosting"];
 
-/// Whether a page says of itself that it is an article. Many programs write `og:type` alone into every page, also into
-/// lists of articles.
+/// Whether a page says of itself that it is an article. `og:type` alone is in lists of articles as well, and so are
+/// elements of such a type; one of them with the other is enough.
 pub(super) fn is_article(document: &Html) -> bool {
-    let kind = head::meta(document, &["og:type"], 100);
-    if kind.is_some_and(|kind| !kind.eq_ignore_ascii_case("article")) {
+    let kind = head::meta(document, &["og:type"], 100).map(|kind| kind.eq_ignore_ascii_case("article"));
+    if kind == Some(false) {
         return false;
     }
     let data = json_ld::read(document);
@@ -20,9 +20,10 @@ pub(super) fn is_article(document: &Html) -> bool {
     let has_type = |element: ElementRef<'_>| {
         element.value().attr("itemtype").is_some_and(|names| names.split_ascii_whitespace().any(is_type))
     };
+    let has_element = || document.tree.nodes().filter_map(ElementRef::wrap).any(has_type);
     let is_named = head::meta(document, &["article:published_time"], 100).is_some()
         || things.iter().any(|thing| json_ld::is_a(thing, &TYPES))
-        || document.tree.nodes().filter_map(ElementRef::wrap).any(has_type);
+        || (kind.is_some() && has_element());
     is_named && !things.iter().any(|thing| json_ld::is_a(thing, &["CollectionPage"]))
 }
 
@@ -41,10 +42,12 @@ mod tests {
         check(&data("\"NewsArticle\""), true);
         check(&data("[\"WebPage\", \"BlogPosting\"]"), true);
         check(&data("\"WebPage\", \"mainEntity\": {\"@type\": \"Article\"}"), true);
-        check("<div itemscope itemtype='https://schema.org/NewsArticle'>Rye</div>", true);
+        let element = "<div itemscope itemtype='https://schema.org/NewsArticle'>Rye</div>";
+        check(&format!("{}{element}", kind("article")), true);
         check(time, true);
         check(&format!("{}{time}", kind("Article")), true);
-        // Too many pages say this.
+        // Lists of articles say this, too.
+        check(element, false);
         check(&kind("article"), false);
         check(&format!("{}{time}", kind("website")), false);
         check(&format!("{time}{}", data("\"CollectionPage\"")), false);
