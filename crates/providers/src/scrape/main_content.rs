@@ -309,6 +309,20 @@ mod tests {
     }
 
     #[test]
+    fn a_short_article_is_no_index_of_the_headlines_around_it() {
+        let words = "<p>The mill stands by the river, and its wheel turns all day and grinds the grain.</p>"
+            .repeat(4);
+        let headlines = "<p><a href=/a>Rye</a> <a href=/b>Wheat</a></p>".repeat(150);
+        let named = "<meta property=article:published_time content=2026-01-01>";
+        for (sign, is_alone) in [(named, true), ("", false)] {
+            let outline = Outline::of(&Html::parse_document(&format!("{sign}{words}{headlines}")));
+            let (found, all) = ((0..4).collect(), (0..outline.leaves.len()).collect());
+            let chosen = choose(&outline, &found, &found, &all);
+            assert_eq!(chosen, if is_alone { found } else { all }, "{sign}");
+        }
+    }
+
+    #[test]
     fn marks_are_read_as_they_were_made() {
         for texts in [1, 5, PLANE + 3, 2 * PLANE + 7, 1_000_000] {
             let marks = Marks::new(texts);
