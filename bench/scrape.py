@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the scraper's main content on a public benchmark of mixed pages (WCXB).
+"""Measures the scraper's main content on a public benchmark of mixed pages (WCXB), or on one of articles.
 
 Get the benchmark (2,008 pages, CC-BY-4.0; nothing of it is part of this repository):
 
@@ -20,6 +20,13 @@ Tune on the development split (`--split dev`, the default) only. `--split test` 
 
 `--policies collection` says what rules about kinds of lines (prices, headings, ...) could reach on a kind of page: how
 far the reference texts agree on what is content.
+
+The benchmark of articles (181 pages, MIT) is measured with its own figures, on the text without Markdown:
+
+    git clone https://github.com/scrapinghub/article-extraction-benchmark articles
+    python3 bench/scrape.py --articles articles
+
+Judge a rule by both halves of its pages, which are printed, and by the other benchmark: one of them alone is small.
 """
 
 import argparse
@@ -285,17 +292,53 @@ def page_kind(truth):
     return "collection" if kind == "category" else kind
 
 
-def extract(program, folder, ids):
+def extract(program, folder, ids, form="raw"):
     with tempfile.TemporaryDirectory() as chosen:
         for name in ids:
             os.symlink((folder / f"{name}.html.gz").resolve(), Path(chosen) / f"{name}.html.gz")
-        run = subprocess.run([program, chosen, "raw"], stdout=subprocess.PIPE, check=True)
+        run = subprocess.run([program, chosen, form], stdout=subprocess.PIPE, check=True)
     return {name: page["articleBody"] for name, page in json.loads(run.stdout).items()}
+
+
+def shingles(text):
+    """Four words in a row each, as the benchmark of articles counts them."""
+    found = WORD.findall(text)
+    groups = (tuple(found[start : start + 4]) for start in range(max(1, len(found) - 3)))
+    return Counter(group for group in groups if group)
+
+
+def article_scores(predicted, reference):
+    """Precision and recall of a page; none where there is nothing to be right or wrong about."""
+    predicted, reference = shingles(predicted), shingles(reference)
+    both = sum((predicted & reference).values())
+    share = lambda counts: both / sum(counts.values()) if counts else None
+    return share(predicted), share(reference)
+
+
+def measure_articles(arguments):
+    """Precision, recall and F1 as the benchmark's `evaluate.py` computes them."""
+    truth = json.loads((arguments.articles / "ground-truth.json").read_text())
+    names = sorted(truth)[:: arguments.every]
+    outputs = extract(arguments.program, arguments.articles / "html", names, "text")
+    scores = {name: article_scores(outputs.get(name, ""), truth[name].get("articleBody", "")) for name in names}
+    if arguments.pages:
+        arguments.pages.write_text(json.dumps(scores, indent=1))
+    if arguments.outputs:
+        arguments.outputs.write_text(json.dumps(outputs))
+    for label, some in (("all", names), ("1st, 3rd, ...", names[::2]), ("2nd, 4th, ...", names[1::2])):
+        means = []
+        for kind in (0, 1):
+            found = [scores[name][kind] for name in some if scores[name][kind] is not None]
+            means.append(sum(found) / max(1, len(found)))
+        precision, recall = means
+        f1 = 2 * precision * recall / ((precision + recall) or 1)
+        print(f"{label:<15}F1 {f1:.3f}  precision {precision:.3f}  recall {recall:.3f}  ({len(some)} pages)")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="the benchmark's repository")
+    parser.add_argument("folder", type=Path, nargs="?", help="the benchmark's repository")
+    parser.add_argument("--articles", metavar="FOLDER", type=Path, help="measure the benchmark of articles in its repository")
     parser.add_argument("--split", default="dev", choices=["dev", "test"])
     parser.add_argument("--every", type=int, default=1, help="measure every N-th page only")
     parser.add_argument("--program", default="target/release/examples/extract")
@@ -303,6 +346,10 @@ def main():
     parser.add_argument("--policies", metavar="KIND", help="measure what rules about kinds of lines reach on a kind of page")
     parser.add_argument("--outputs", type=Path, help="write each page's Markdown to this file")
     arguments = parser.parse_args()
+    if arguments.articles:
+        return measure_articles(arguments)
+    if not arguments.folder:
+        parser.error("give the benchmark's repository. See the top of this file for how to get it.")
     split = arguments.folder / arguments.split
     names = sorted(file.stem for file in (split / "ground-truth").glob("*.json"))[:: arguments.every]
     if not names:

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::kept_nodes::KeptNodes;
 use super::outline::{Leaf, Outline};
-use super::{area, beside, completion, edges, enclosed, repeated, thread};
+use super::{area, article, beside, completion, edges, enclosed, repeated, thread};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
@@ -49,7 +49,8 @@ pub(super) enum MainContent {
 /// is captions and teasers. What it skips between the first and the last text that it finds is kept as well
 /// (cards, posts, sections). Where it finds next to nothing, much of it in links, or some of many cards,
 /// everything inside the page's frame says more; of a thread, its posts do. What the page itself names as reviews,
-/// comments or buttons is left out of all this, and so is what is outside its main part or follows an article.
+/// comments or buttons is left out of all this, and so is what is outside its main part or follows an article. Of a page
+/// that says of itself that it is an article, what was found is all, less the lines that lead elsewhere.
 pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     let outline = Outline::of(document);
     let marks = Marks::new(outline.leaves.len());
@@ -87,6 +88,7 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     let completed = completion::complete(&outline, &selected, &area);
     let selected = beside::leave_out(&outline, choose(&outline, &selected, &completed, &area));
     let selected = edges::leave_out(&outline, repeated::leave_out(&outline, selected));
+    let selected = article::leave_out(&outline, selected);
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::KeptNodes(KeptNodes::with(document, leaves.map(|(_, leaf)| leaf.id)))
 }
@@ -106,7 +108,11 @@ fn choose(
     if let Some(thread) = thread::find(outline, in_thread, area) {
         return thread;
     }
-    let mut chosen = list_or_text(outline, selected, area - &talk);
+    let mut chosen = if article::is_text(outline, found, area) {
+        selected
+    } else {
+        list_or_text(outline, selected, area - &talk)
+    };
     let enclosed = enclosed::find(outline, &chosen);
     chosen.extend(enclosed.difference(&talk));
     chosen
@@ -300,6 +306,20 @@ mod tests {
         let all: HashSet<usize> = (0..outline.leaves.len()).collect();
         let found: HashSet<usize> = (0..10).collect();
         assert_eq!(choose(&outline, &found, &all, &all), found);
+    }
+
+    #[test]
+    fn a_short_article_is_no_index_of_the_headlines_around_it() {
+        let words = "<p>The mill stands by the river, and its wheel turns all day and grinds the grain.</p>"
+            .repeat(4);
+        let headlines = "<p><a href=/a>Rye</a> <a href=/b>Wheat</a></p>".repeat(150);
+        let named = "<meta property=article:published_time content=2026-01-01>";
+        for (sign, is_alone) in [(named, true), ("", false)] {
+            let outline = Outline::of(&Html::parse_document(&format!("{sign}{words}{headlines}")));
+            let (found, all) = ((0..4).collect(), (0..outline.leaves.len()).collect());
+            let chosen = choose(&outline, &found, &found, &all);
+            assert_eq!(chosen, if is_alone { found } else { all }, "{sign}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod about;
 mod address;
 mod area;
+mod article;
 mod beside;
 mod boilerplate;
 mod charset;
@@ -34,6 +35,7 @@ mod open_elements;
 mod outline;
 pub mod page;
 mod page_cache;
+mod page_kind;
 mod pdf;
 mod plain_text;
 mod post_names;

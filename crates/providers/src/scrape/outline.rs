@@ -8,6 +8,7 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 
 use super::boilerplate::{BesideWords, Hidden, Keep, beside_words, is_dropped, is_extra};
+use super::page_kind;
 use super::post_names::InThread;
 
 /// The readable texts and elements of a page, both in its order.
@@ -15,6 +16,8 @@ use super::post_names::InThread;
 pub(super) struct Outline {
     pub(super) leaves: Vec<Leaf>,
     pub(super) elements: Vec<Part>,
+    /// Whether the page says of itself that it is an article.
+    pub(super) is_article: bool,
 }
 
 /// A text, or an image, which has no characters.
@@ -56,7 +59,7 @@ pub(super) struct Part {
 
 impl Outline {
     pub(super) fn of(document: &Html) -> Self {
-        let mut outline = Self::default();
+        let mut outline = Self { is_article: page_kind::is_article(document), ..Self::default() };
         let mut open = vec![Open { part: 0, block: 0, is_link: false, is_frame: false, is_control: false }];
         let mut skipped = None;
         for edge in document.tree.root().traverse() {
