@@ -398,7 +398,10 @@ fn a_run_is_watched_to_its_end() {
     let listed = shell.out(&["rows", "list", id, "--state", "--column", "Answer"]);
     assert!(listed.contains("\tfine\n") && listed.contains("\t(error: provider_error)\n"), "{listed}");
     let status = shell.out(&["status", id]);
-    assert!(status.contains("Answer\t0\t0\t0\t2\t1\t0\n"), "{status}");
+    assert!(
+        status.contains("\tSTALE\n") && status.contains("Answer\t0\t0\t0\t2\t1\t0\t0\n"),
+        "{status}"
+    );
     assert_eq!(shell.json(&["status", id])["runId"], "run_1");
 
     let output = shell.run(&["run", id, "--failed", "--watch", "--json"]);
