@@ -371,6 +371,11 @@ fn what_is_exported_can_be_imported() {
     shell.fails(&["rows", "export", id, "-o", "out.csv", "--where", "X=1"], 4, "X");
     assert_eq!(std::fs::read_to_string(shell.path("out.csv")).unwrap(), csv);
     shell.fails(&["rows", "export", id, "-o", "no/folder.csv"], 1, "no/folder.csv");
+    // No file has another content than its name says.
+    for (name, words) in [("out.csv.gz", "gzip > out.csv.gz"), ("out.tsv", "Name the file .csv")] {
+        shell.fails(&["rows", "export", id, "-o", name], 2, words);
+        assert!(!shell.path(name).exists(), "{name}");
+    }
 }
 
 fn a_run_is_watched_to_its_end() {
