@@ -222,12 +222,9 @@ impl Server {
         {
             let _ = write!(words, "\n  {}: {}", detail.path, detail.message);
         }
-        let kind = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Kind::NotSignedIn,
-            StatusCode::NOT_FOUND => Kind::NotFound,
-            StatusCode::BAD_REQUEST if is_unknown_column => Kind::NotFound,
-            StatusCode::SERVICE_UNAVAILABLE => Kind::Unreachable,
-            _ => Kind::Failed,
+        let kind = match kind_of(status, code.as_deref()) {
+            Kind::Failed if status == StatusCode::BAD_REQUEST && is_unknown_column => Kind::NotFound,
+            kind => kind,
         };
         if matches!(code.as_deref(), Some("invalid_api_key" | "unauthenticated")) {
             let _ = write!(words, ". `rowmill login {}` saves another key", self.url);
@@ -249,6 +246,17 @@ impl Server {
             format!("the connection to {} broke: {}", self.url, explain(&cause))
         };
         Failure::new(Kind::Unreachable, words)
+    }
+}
+
+fn kind_of(status: StatusCode, code: Option<&str>) -> Kind {
+    match (status, code) {
+        // It is about the table: no other key would help.
+        (StatusCode::FORBIDDEN, Some("api_disabled" | "project_copying")) => Kind::Failed,
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Kind::NotSignedIn,
+        (StatusCode::NOT_FOUND, _) => Kind::NotFound,
+        (StatusCode::SERVICE_UNAVAILABLE, _) => Kind::Unreachable,
+        _ => Kind::Failed,
     }
 }
 
@@ -301,4 +309,25 @@ fn idempotency_key() -> Result<String, Failure> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| Failure::failed(format!("no random numbers: {error}")))?;
     Ok(format!("rowmill-{:032x}", u128::from_be_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_about_the_key_or_it_is_not() {
+        let check = |status: u16, code: &str, expected: Kind| {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(kind_of(status, Some(code)), expected, "{code}");
+        };
+        check(401, "unauthenticated", Kind::NotSignedIn);
+        check(403, "invalid_api_key", Kind::NotSignedIn);
+        check(403, "missing_scope", Kind::NotSignedIn);
+        check(403, "api_disabled", Kind::Failed);
+        check(403, "project_copying", Kind::Failed);
+        check(404, "project_not_found", Kind::NotFound);
+        check(400, "invalid_request", Kind::Failed);
+        check(503, "busy", Kind::Unreachable);
+    }
 }
