@@ -14,7 +14,7 @@ use crate::connection::key_of_environment;
 use crate::failure::{Ending, Failure, Kind};
 use crate::output::{Grid, print_line};
 use crate::profiles::{self, Profile, Profiles};
-use crate::server::Server;
+use crate::server::{KeySource, Server};
 use crate::server_url;
 
 /// Longer than any key.
@@ -75,12 +75,12 @@ pub(crate) async fn login(args: LoginArgs, clock: Arc<dyn Clock>) -> Result<Endi
         notice!("Warning: {url} is not encrypted, so others on the network can read the API key. Use https.");
     }
     let key = match key_of_environment() {
-        Some(key) => key,
-        None => read_key(&url)?,
+        Some(key) => (key, KeySource::Environment),
+        None => (read_key(&url)?, KeySource::Saved),
     };
     let server = Server::new(&url, &key, clock)?;
     let TeamAnswer { team } = server.get("/v4/team", &[]).await?.parse()?;
-    let entry = Profile { url: url.clone(), api_key: key.expose().to_owned(), team: team.slug.clone() };
+    let entry = Profile { url: url.clone(), api_key: key.0.expose().to_owned(), team: team.slug.clone() };
     saved.profiles.insert(profile.clone(), entry);
     saved.current = Some(profile.clone());
     let path = saved.save()?;
