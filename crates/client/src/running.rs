@@ -174,7 +174,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         return Ok(Ending::Done);
     }
     if !connection.json {
-        causes::tell(&server, &table, &state.run.failures).await;
+        causes::tell(&server, &table, &trigger.column_ids, &state.run.failures).await;
         notice!("To run the cells that failed again: rowmill run {} --failed --watch", quoted(&named));
     }
     Ok(Ending::Partial)
