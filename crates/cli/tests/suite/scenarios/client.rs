@@ -45,14 +45,14 @@ impl Shell {
         Self::of(Server::start(&[]))
     }
 
-    fn of(server: Server) -> Self {
+    pub(super) fn of(server: Server) -> Self {
         let shell = Self::new(server);
         let url = shell.url();
         assert!(shell.with_input(&["login", &url], &shell.key).status.success());
         shell
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}", self.server.address)
     }
 
@@ -74,11 +74,11 @@ impl Shell {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    fn with_input(&self, arguments: &[&str], input: &str) -> Output {
+    pub(super) fn with_input(&self, arguments: &[&str], input: &str) -> Output {
         let mut child = self.start(arguments);
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
@@ -114,7 +114,7 @@ fn stdout(output: &Output) -> String {
 }
 
 #[track_caller]
-fn fails(output: &Output, status: i32, words: &str) {
+pub(super) fn fails(output: &Output, status: i32, words: &str) {
     assert_eq!(output.status.code(), Some(status), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     let told = String::from_utf8_lossy(&output.stderr);
@@ -403,10 +403,7 @@ fn a_run_is_watched_to_its_end() {
     let listed = shell.out(&["rows", "list", id, "--state", "--column", "Answer"]);
     assert!(listed.contains("\tfine\n") && listed.contains("\t(error: provider_error)\n"), "{listed}");
     let status = shell.out(&["status", id]);
-    assert!(
-        status.contains("\tSTALE\n") && status.contains("Answer\t0\t0\t0\t2\t1\t0\t0\n"),
-        "{status}"
-    );
+    assert!(status.contains("\tSTALE\n") && status.contains("Answer\t0\t0\t0\t2\t1\t0\t0\n"), "{status}");
     assert_eq!(shell.json(&["status", id])["runId"], "run_1");
 
     let output = shell.run(&["run", id, "--failed", "--watch", "--json"]);
