@@ -8,11 +8,12 @@ use super::client::{Shell, fails};
 use super::processing::{asks, started};
 use crate::harness::runner::scenarios;
 use crate::harness::stub_server::Reply;
-use crate::harness::{Scenario, StubServer, eventually};
+use crate::harness::{Scenario, Server, StubServer, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("client_messages", Own:
     a_refusal_of_a_table_is_not_one_of_the_key,
     a_refused_key_of_the_environment_is_named,
+    a_url_with_a_path_is_understood_or_told,
     a_run_that_goes_on_takes_a_new_limit,
     examples_of_failures_are_of_the_columns_that_ran,
 );
@@ -37,6 +38,22 @@ fn a_refused_key_of_the_environment_is_named() {
     fails(&with_key(&["login", &shell.url()]), 3, "unset it");
     fails(&shell.with_input(&["login", &shell.url()], "rm_wrong"), 3, "saves another key");
     assert!(shell.run(&["tables"]).status.success(), "the saved key is as it was");
+}
+
+fn a_url_with_a_path_is_understood_or_told() {
+    let shell = Shell::new(Server::start(&[]));
+    let url = shell.url();
+    fails(
+        &shell.with_input(&["login", &format!("{url}/docs/rows")], &shell.key),
+        1,
+        &format!("rowmill login {url}"),
+    );
+    for ending in ["/v4", "/v4/", "/v3", "/v2"] {
+        let output = shell.with_input(&["login", &format!("{url}{ending}")], &shell.key);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && told.contains(&format!("Signed in to {url} as")), "{told}");
+        assert!(shell.run(&["tables"]).status.success());
+    }
 }
 
 fn a_run_that_goes_on_takes_a_new_limit() {
