@@ -1,5 +1,6 @@
 //! What `rowmill` as a client says when something is not as somebody expects, and how it ends.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +15,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("client_messages", Own:
     a_refusal_of_a_table_is_not_one_of_the_key,
     a_refused_key_of_the_environment_is_named,
     a_url_with_a_path_is_understood_or_told,
+    a_file_with_a_header_only_is_told_so,
     a_run_that_goes_on_takes_a_new_limit,
     examples_of_failures_are_of_the_columns_that_ran,
 );
@@ -54,6 +56,25 @@ fn a_url_with_a_path_is_understood_or_told() {
         assert!(output.status.success() && told.contains(&format!("Signed in to {url} as")), "{told}");
         assert!(shell.run(&["tables"]).status.success());
     }
+}
+
+fn a_file_with_a_header_only_is_told_so() {
+    let shell = Shell::signed_in();
+    let table = shell.server.api().table(&["Name", "Zip"]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"Name,Zip\n").unwrap();
+    shell.write("head.csv.gz", gzip.finish().unwrap());
+    shell.write("head.csv", "\u{feff}Name,Zip\n");
+    shell.write("none.csv", "\u{feff}\n");
+    let check = |arguments: &[&str], words: &str| {
+        let output = shell.run(&[&["rows", "import", &table.id], arguments].concat());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && told.starts_with(words), "{arguments:?}: {told}");
+    };
+    check(&["head.csv"], "The file has a header and no rows.");
+    check(&["head.csv", "--background"], "The file has a header and no rows.");
+    check(&["head.csv.gz"], "The file has no rows: it is empty, or has only a header.");
+    check(&["none.csv"], "The file is empty: it has no rows.");
 }
 
 fn a_run_that_goes_on_takes_a_new_limit() {
