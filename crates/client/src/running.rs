@@ -15,12 +15,14 @@ use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure, Kind};
 use crate::output::{counted, print_line};
 use crate::progress::{Progress, Unit};
-use crate::selection::{Selection, SelectionArgs, column_ids};
+use crate::selection::{Selection, SelectionArgs, column_ids, row_count};
 use crate::server::Server;
 use crate::tables::{self, Table};
 use crate::wire::{Estimate, Run};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
+/// What the API takes. No table has more rows.
+const LIMIT_MAX: u64 = 1_000_000_000;
 /// After half as many looks at a run in which no cell ends, what it waits for is told, and again after as many.
 const STANDSTILL_LOOKS: u32 = 12;
 
@@ -38,7 +40,7 @@ pub struct RunArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     /// Maximum number of rows: the first in order.
-    #[arg(long, value_name = "ROWS", help_heading = "Rows", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "ROWS", help_heading = "Rows", value_parser = row_count, allow_negative_numbers = true)]
     limit: Option<u64>,
     /// Only cells that failed.
     #[arg(long)]
@@ -53,7 +55,7 @@ pub struct RunArgs {
     #[arg(long)]
     watch: bool,
     /// What the run may spend, in US dollars. When it is reached the run waits, and its cells stay queued.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     spend_limit: Option<f64>,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
@@ -133,7 +135,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         column_ids: columns,
         row_ids: rows,
         selection: selection.resolve(&server, &table).await?,
-        limit,
+        limit: limit.map(|rows| rows.min(LIMIT_MAX)),
         statuses: if failed { vec!["error"] } else { Vec::new() },
         force,
         dry_run,

@@ -15,6 +15,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("client_messages", Own:
     a_refusal_of_a_table_is_not_one_of_the_key,
     a_refused_key_of_the_environment_is_named,
     a_url_with_a_path_is_understood_or_told,
+    numbers_and_directions_that_are_none_are_told,
     a_file_with_a_header_only_is_told_so,
     a_run_that_goes_on_takes_a_new_limit,
     examples_of_failures_are_of_the_columns_that_ran,
@@ -55,6 +56,19 @@ fn a_url_with_a_path_is_understood_or_told() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success() && told.contains(&format!("Signed in to {url} as")), "{told}");
         assert!(shell.run(&["tables"]).status.success());
+    }
+}
+
+fn numbers_and_directions_that_are_none_are_told() {
+    let shell = Shell::signed_in();
+    let id = shell.server.api().table(&["Name"]).id;
+    for arguments in [["rows", "list", &id, "--limit", "-1"].as_slice(), &["run", &id, "--limit", "0"]] {
+        shell.fails(arguments, 2, "write a whole number of rows, 1 or more");
+    }
+    shell.fails(&["run", &id, "--spend-limit", "-1"], 2, "such as 5 or 0.25");
+    let words = "--sort \"Name:down\": \"down\" is no direction; write \"Name:asc\" or \"Name:desc\"";
+    for command in [["rows", "list", &id].as_slice(), &["rows", "export", &id], &["run", &id]] {
+        shell.fails(&[command, &["--sort", "Name:down"]].concat(), 2, words);
     }
 }
 
