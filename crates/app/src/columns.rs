@@ -89,6 +89,7 @@ impl App {
     ) -> Result<ColumnDeleted> {
         let deletion = self.deletion(caller)?;
         let webhooks = self.store.webhooks(caller.team()).await?.webhooks;
+        let fan_outs = self.fan_outs_without(caller, project, column, deletion.is_some()).await?;
         let saved = self
             .change(Effort::Quick, caller, project, None, |stored| {
                 let table = &stored.project.table;
@@ -109,7 +110,7 @@ impl App {
                 Ok(change)
             })
             .await?;
-        Ok(ColumnDeleted { fixes: saved.fixes })
+        Ok(ColumnDeleted { fixes: [saved.fixes, fan_outs].concat() })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod column;
 mod guards;
+mod twins;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,7 +19,8 @@ use crate::blocking::Effort;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::ids::{column_id, uuids};
-pub use crate::imports::column::ImportColumn;
+pub use crate::imports::column::{ImportColumn, ImportField};
+use crate::imports::twins::Twins;
 use crate::projects::{ATTEMPTS_MAX, Change};
 use crate::rows::layout::{RowCells, new_row, too_large};
 use crate::rows::{kept_changing, match_column};
@@ -39,15 +41,6 @@ pub struct ImportOptions {
     pub match_on: Option<String>,
     /// Whether matching ignores letter case and outer blanks.
     pub any_case: bool,
-}
-
-/// A field of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportField {
-    /// What the mapping calls it.
-    pub name: String,
-    /// What a column made of it is called.
-    pub header: String,
 }
 
 /// An import under way.
@@ -161,7 +154,7 @@ impl App {
         let mapped = import.options.mapping.iter().filter(|(name, _)| is_there(name));
         let mapped: HashSet<ColumnId> = mapped.filter_map(|(_, id)| id.clone()).map(ColumnId::new).collect();
         taken.extend(mapped.iter().cloned());
-        let mut missing = Vec::new();
+        let (mut missing, mut twins) = (Vec::new(), Twins::of(&stored.project.table, fields, side_by_side));
         for field in new {
             let table = &stored.project.table;
             // A process that died may have made the column.
@@ -178,12 +171,9 @@ impl App {
                 // The mapping says that another field is this column's, so this one is nobody's.
                 None if side_by_side && names_one_of(table, field, &mapped) => None,
                 // Two fields never go to one column.
-                None => match table
-                    .named(&field.header)
-                    .filter(|column| !side_by_side || !taken.contains(&column.id))
-                {
+                None => match twins.column(field, &taken) {
                     None if import.options.create_columns => {
-                        missing.push(field.clone());
+                        missing.push(twins.planned_field(field));
                         continue;
                     }
                     found => found,

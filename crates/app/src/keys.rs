@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rowmill_model::address_range::AddressRange;
 use rowmill_model::{KeyId, Offence, ProjectId, Restrictions, Scopes, TeamId};
-use rowmill_store::{ApiKey, ProjectPage};
+use rowmill_store::{ApiKey, ProjectPage, Team};
 
 use crate::app::App;
 use crate::auth::moment;
@@ -65,22 +65,25 @@ impl App {
     /// Makes a key for a team, for whoever runs the installation. Where there is no team at all, the first one is made
     /// with it, as on the first start.
     pub async fn create_key(&self, slug: &str, request: KeyRequest) -> Result<NewKey> {
-        let KeyRequest { name: _, scopes, project_ids, expires_at, allow_from } = &request;
-        let is_restricted =
-            scopes.is_some() || project_ids.is_some() || expires_at.is_some() || allow_from.is_some();
-        if slug == Self::FIRST_SLUG
-            && !is_restricted
-            && self.store.teams().await?.is_empty()
-            && let Some(first) = self.bootstrap().await?
-        {
-            return Ok(first);
+        if slug == Self::FIRST_SLUG && self.store.teams().await?.is_empty() {
+            let team = self.first_team()?;
+            let new_key = self.key_as_asked(&team, request.clone()).await?;
+            if self.store.bootstrap(team, new_key.key.clone()).await? {
+                return Ok(new_key);
+            }
+            // Somebody else made the team just now.
         }
         let team = self.team_by_slug(slug).await?;
-        let name = named("name", &request.name)?.to_owned();
-        let wanted = self.read_request(team.id, request).await?;
-        let new_key = self.restricted_key(team.id, &name, wanted, None)?;
+        let new_key = self.key_as_asked(&team, request).await?;
         self.store.create_key(new_key.key.clone()).await?;
         Ok(new_key)
+    }
+
+    /// A key for a team that may not be stored yet.
+    async fn key_as_asked(&self, team: &Team, request: KeyRequest) -> Result<NewKey> {
+        let name = named("name", &request.name)?.to_owned();
+        let wanted = self.read_request(team.id, request).await?;
+        self.restricted_key(team.id, &name, wanted, None)
     }
 
     /// Makes a key that takes the place of another of the caller's team, with the same restrictions.

@@ -1,15 +1,19 @@
-//! Hooks and webhooks whose columns were deleted: what is said when that happens, and what is wrong with them since.
+//! Hooks, webhooks and fan-outs whose columns were deleted: what is said when that happens, and what is wrong with them since.
 //!
 //! Their settings stay as they are, so that a column that is restored works again.
 
 use std::collections::{HashMap, HashSet};
 
+use rowmill_model::column::TaskConfig;
 use rowmill_model::{Column, ColumnId, Hook, Offence, Project, ProjectId, TeamId, Webhook};
 use rowmill_store::{ProjectPage, StoredProject};
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
+
+/// How many projects, the newest first, are looked at for fan-out columns.
+const PROJECTS_MAX: usize = 1_000;
 
 /// What the deletion of a column means for its project's hooks, a sentence each.
 pub(crate) fn hooks_without(hooks: &[Hook], column: &Column, is_restorable: bool) -> Vec<String> {
@@ -100,7 +104,63 @@ fn described(id: &ColumnId, project: &Project) -> (String, &'static str) {
     }
 }
 
+/// What the deletion of a column means for the fan-out columns of another project that write to it, a sentence each.
+fn fan_outs_without(
+    source: &Project,
+    target: ProjectId,
+    column: &Column,
+    is_restorable: bool,
+) -> Vec<String> {
+    let (title, header, or_restored) = (&source.title, &column.header, or_restored(is_restorable));
+    let mut told = Vec::new();
+    for fan_out in &source.table.columns {
+        let config = fan_out.task_config.as_ref().and_then(TaskConfig::fan_out);
+        let Some(config) =
+            config.filter(|config| ProjectId::parse(&config.target_project_id) == Some(target))
+        else {
+            continue;
+        };
+        let (use_of_column, setting) = if config.match_on == column.id.as_str() {
+            ("finds rows by", "matchOn")
+        } else if config.mapping.contains_key(column.id.as_str()) {
+            ("writes to", "mapping")
+        } else {
+            continue;
+        };
+        let name = &fan_out.header;
+        told.push(format!(
+            "Left the fan-out column \"{name}\" of the project \"{title}\" without the column \"{header}\" that it \
+             {use_of_column}: its cells fail until its {setting} is changed{or_restored}."
+        ));
+    }
+    told
+}
+
 impl App {
+    /// What the deletion of a column means for fan-out columns of other projects, as far as the caller reaches them.
+    pub(crate) async fn fan_outs_without(
+        &self,
+        caller: Caller,
+        project: &str,
+        column: &str,
+        is_restorable: bool,
+    ) -> Result<Vec<String>> {
+        let target = self.project_to_change(caller, project).await?.project;
+        // That there is no such column is told where it is to be deleted.
+        let Some(column) = target.table.by_id(column) else { return Ok(Vec::new()) };
+        let limits = self.project_limits(caller).await?;
+        let all = self.store.projects(target.team, None, ProjectPage::ALL).await?;
+        let is_reached = |id: ProjectId| limits.as_ref().is_none_or(|limits| limits.allows_project(id));
+        let others = all.into_iter().map(|summary| summary.id).filter(|id| *id != target.id);
+        let mut told = Vec::new();
+        for id in others.filter(|id| is_reached(*id)).take(PROJECTS_MAX) {
+            if let Some(source) = self.store.project(id).await? {
+                told.extend(fan_outs_without(&source.project, target.id, column, is_restorable));
+            }
+        }
+        Ok(told)
+    }
+
     /// What is wrong with webhooks of the caller's team, a sentence each.
     pub async fn webhook_problems(&self, caller: Caller, webhooks: &[Webhook]) -> Result<Vec<Vec<String>>> {
         let team = caller.for_whole_team()?.team;

@@ -134,6 +134,9 @@ impl App {
             }
             let start = Trigger { now_ms: self.clock.now_ms(), ..start };
             let Triggered { rows, run, .. } = self.store.start_run(start, by).await?;
+            if run.is_none() && limit.is_some() {
+                self.uncap_next_run(&stored).await?;
+            }
             if let Some(run) = run {
                 if let Some(limit) = limit {
                     self.cap_run(&stored, limit, Some(run)).await?;

@@ -142,6 +142,17 @@ impl App {
         Ok(self.store.cap_run(stored.project.team, project, cap).await?)
     }
 
+    /// Nothing was queued: what was to be the cap of the run that would have begun is not that of the next one.
+    pub(crate) async fn uncap_next_run(&self, stored: &StoredProject) -> Result<()> {
+        let project = stored.project.id;
+        let status = self.store.processing_status(project).await?;
+        if status.is_some_and(|status| status.tally.running().is_some()) {
+            return Ok(());
+        }
+        let cap_of_none = RunCap { run: 0, usd: None, credits: None };
+        Ok(self.store.cap_run(stored.project.team, project, cap_of_none).await?)
+    }
+
     /// Remembers what a run was estimated to take, together with what is remembered of it.
     pub(crate) async fn note_estimate(
         &self,

@@ -18,15 +18,20 @@ pub struct NewKey {
 }
 
 impl App {
-    pub(crate) const FIRST_SLUG: &str = "default";
+    /// The team that is made on the very first start.
+    pub const FIRST_SLUG: &str = "default";
 
     /// On the very first start: makes the team `default` and a key for it.
     pub async fn bootstrap(&self) -> Result<Option<NewKey>> {
-        let slug = Slug::parse(Self::FIRST_SLUG).ok_or(Error::NotFound(Noun::Team))?;
-        let team = self.new_team(slug, "Default")?;
+        let team = self.first_team()?;
         let new_key = self.new_key(team.id, "first key")?;
         let made = self.store.bootstrap(team, new_key.key.clone()).await?;
         Ok(made.then_some(new_key))
+    }
+
+    pub(crate) fn first_team(&self) -> Result<Team> {
+        let slug = Slug::parse(Self::FIRST_SLUG).ok_or(Error::NotFound(Noun::Team))?;
+        self.new_team(slug, "Default")
     }
 
     pub async fn create_team(&self, slug: &str, name: Option<&str>) -> Result<Team> {

@@ -1,7 +1,7 @@
 //! `rowmill key`: API keys, for whoever runs the installation.
 
 use clap::{Args, Subcommand};
-use rowmill_app::{ApiKey, Error, KeyRequest, KeyRotation, Noun};
+use rowmill_app::{ApiKey, App, Error, KeyRequest, KeyRotation, Noun};
 use rowmill_client::notice;
 use rowmill_clock::Clock as _;
 use rowmill_model::{Offence, Restrictions, Scope, Scopes};
@@ -88,9 +88,12 @@ pub(crate) async fn run(command: KeyCommand) -> AnyResult {
 async fn create(args: KeyCreateArgs) -> AnyResult {
     let KeyCreateArgs { team, name, scopes, projects, expires, allow_from, store } = args;
     let is_new = database::is_new(&store);
+    if is_new {
+        check_first(&store, &team, projects.is_some())?;
+    }
     let (app, clock) = visit(&store).await?;
     let request = KeyRequest {
-        name: name.unwrap_or_else(|| "key".to_owned()),
+        name: name.unwrap_or_else(|| if is_new { "first key" } else { "key" }.to_owned()),
         scopes: scopes.map(Scopes::from),
         project_ids: projects,
         expires_at: expires.map(|text| moment(&text, &clock)),
@@ -108,6 +111,26 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
             }
             Ok(())
         }
+    }
+}
+
+/// Refuses a first key that cannot be made, before the database is.
+fn check_first(store: &StoreArgs, team: &str, is_limited_to_projects: bool) -> AnyResult {
+    let first = App::FIRST_SLUG;
+    if team != first {
+        database::check_exists(store).map_err(|error| {
+            let words = format!(
+                "{error}, or create its first team and key with `rowmill key create --team {first}`. To name that team \
+                 yourself, run `rowmill team create --slug {team}` first"
+            );
+            words.into()
+        })
+    } else if is_limited_to_projects {
+        let words = "the database is new and has no projects yet, so the first key cannot be limited to some. Leave out \
+                     --projects, or name the folder of another database with --data-dir";
+        Err(words.into())
+    } else {
+        Ok(())
     }
 }
 

@@ -16,9 +16,10 @@ const COLUMNS_MAX: usize = 10;
 const CELLS_MAX: u64 = 100;
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// Prints the causes. The run has ended whether or not examples can be read.
-pub(crate) async fn tell(server: &Server, table: &Table, failures: &[CauseCount]) {
-    let examples = examples(server, table).await.unwrap_or_default();
+/// Prints the causes, with examples from the columns that the run was asked for, if it was for some. The run has ended
+/// whether or not examples can be read.
+pub(crate) async fn tell(server: &Server, table: &Table, run_columns: &[String], failures: &[CauseCount]) {
+    let examples = examples(server, table, run_columns).await.unwrap_or_default();
     for CauseCount { code, cells } in failures {
         let cells = counted(*cells, "cell");
         if let Some((column, message)) = examples.get(code) {
@@ -46,11 +47,14 @@ struct Page {
 }
 
 /// A column and a message for each code.
-async fn examples(server: &Server, table: &Table) -> Result<BTreeMap<String, (String, String)>, Failure> {
+async fn examples(
+    server: &Server,
+    table: &Table,
+    run_columns: &[String],
+) -> Result<BTreeMap<String, (String, String)>, Failure> {
     let Status { columns } = server.get(&table.path("/status"), &[]).await?.parse()?;
-    let failed = columns.0.into_iter().filter(|(_, column)| column.error > 0);
     let mut examples = BTreeMap::new();
-    for (id, ColumnStatus { header, error: _ }) in failed.take(COLUMNS_MAX) {
+    for (id, ColumnStatus { header, error: _ }) in failed_columns(columns, run_columns) {
         let filters = json!([{ "columnId": id, "operator": "statusIs", "value": "error" }]);
         let query = [
             ("filters", filters.to_string()),
@@ -67,4 +71,35 @@ async fn examples(server: &Server, table: &Table) -> Result<BTreeMap<String, (St
         }
     }
     Ok(examples)
+}
+
+/// The columns with failed cells to look at. Those that the run was asked for come first: cells of others may have failed
+/// for the same reason long ago.
+fn failed_columns(columns: Ordered<ColumnStatus>, run_columns: &[String]) -> Vec<(String, ColumnStatus)> {
+    let mut failed: Vec<_> = columns.0.into_iter().filter(|(_, column)| column.error > 0).collect();
+    failed.sort_by_key(|(id, _)| !run_columns.contains(id));
+    failed.truncate(COLUMNS_MAX);
+    failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_the_run_come_first() {
+        let status = |id: &usize| (format!("c{id}"), ColumnStatus { header: String::new(), error: 1 });
+        let check = |failed: &[usize], run_columns: &[&str], expected: &[&str]| {
+            let mut columns: Vec<_> = failed.iter().map(status).collect();
+            columns.push(("well".to_owned(), ColumnStatus { header: String::new(), error: 0 }));
+            let run_columns: Vec<String> = run_columns.iter().map(|id| (*id).to_owned()).collect();
+            let chosen = failed_columns(Ordered(columns), &run_columns);
+            let ids: Vec<&str> = chosen.iter().map(|(id, _)| id.as_str()).collect();
+            assert_eq!(ids, expected);
+        };
+        check(&[1, 2, 3], &[], &["c1", "c2", "c3"]);
+        check(&[1, 2, 3], &["c3", "well", "c2"], &["c2", "c3", "c1"]);
+        let many: Vec<usize> = (1..=12).collect();
+        check(&many, &["c12"], &["c12", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"]);
+    }
 }

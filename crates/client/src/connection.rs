@@ -7,8 +7,8 @@ use rowmill_clock::Clock;
 use rowmill_model::Secret;
 
 use crate::failure::{Failure, Kind};
-use crate::profiles::Profiles;
-use crate::server::Server;
+use crate::profiles::{Profile, Profiles};
+use crate::server::{KeySource, Server};
 use crate::server_url;
 
 /// What every command that talks to a server takes.
@@ -31,7 +31,9 @@ impl ConnectionArgs {
         Server::new(&url, &key, clock)
     }
 
-    fn find(&self, key: Option<Secret>, saved: &Profiles) -> Result<(String, Secret), Failure> {
+    fn find(&self, key: Option<Secret>, saved: &Profiles) -> Result<(String, (Secret, KeySource)), Failure> {
+        let key = key.map(|key| (key, KeySource::Environment));
+        let of_profile = |profile: &Profile| (Secret::new(profile.api_key.as_str()), KeySource::Saved);
         let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let (named, url) = match (given(&self.profile), given(&self.url)) {
             (Some(_), Some(_)) => {
@@ -45,7 +47,7 @@ impl ConnectionArgs {
             let url = server_url::parse(&url).map_err(|words| Failure::new(Kind::Usage, words))?;
             // Never the key of another server.
             let saved = || saved.profiles.values().find(|profile| profile.url == url);
-            let key = key.or_else(|| saved().map(|profile| Secret::new(profile.api_key.as_str())));
+            let key = key.or_else(|| saved().map(of_profile));
             return key.map(|key| (url.clone(), key)).ok_or_else(|| {
                 let words =
                     format!("no API key for {url}: set ROWMILL_API_KEY, or run `rowmill login {url}`");
@@ -57,7 +59,7 @@ impl ConnectionArgs {
             return Err(Failure::new(Kind::NotSignedIn, words));
         };
         let profile = saved.named(&name)?;
-        Ok((profile.url.clone(), key.unwrap_or_else(|| Secret::new(profile.api_key.as_str()))))
+        Ok((profile.url.clone(), key.unwrap_or_else(|| of_profile(profile))))
     }
 }
 
@@ -70,7 +72,6 @@ pub(crate) fn key_of_environment() -> Option<Secret> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profiles::Profile;
 
     #[test]
     fn a_key_goes_to_its_own_server_only() {
@@ -83,16 +84,16 @@ mod tests {
             let args =
                 ConnectionArgs { profile: profile.map(Into::into), url: url.map(Into::into), json: false };
             match args.find(key.map(Secret::new), &saved) {
-                Ok((url, key)) => format!("{url} {}", key.expose()),
+                Ok((url, (key, source))) => format!("{url} {} {source:?}", key.expose()),
                 Err(failure) => format!("{:?}", failure.kind),
             }
         };
-        assert_eq!(find(None, None, None), "http://localhost:1 k1");
-        assert_eq!(find(None, Some(""), None), "http://localhost:1 k1");
-        assert_eq!(find(Some("two"), None, None), "https://two.example k2");
-        assert_eq!(find(Some("two"), None, Some("k")), "https://two.example k");
-        assert_eq!(find(None, Some("two.example/"), None), "https://two.example k2");
-        assert_eq!(find(None, Some("http://other"), Some("k")), "http://other k");
+        assert_eq!(find(None, None, None), "http://localhost:1 k1 Saved");
+        assert_eq!(find(None, Some(""), None), "http://localhost:1 k1 Saved");
+        assert_eq!(find(Some("two"), None, None), "https://two.example k2 Saved");
+        assert_eq!(find(Some("two"), None, Some("k")), "https://two.example k Environment");
+        assert_eq!(find(None, Some("two.example/"), None), "https://two.example k2 Saved");
+        assert_eq!(find(None, Some("http://other"), Some("k")), "http://other k Environment");
         assert_eq!(find(None, Some("http://other"), None), "NotSignedIn");
         assert_eq!(find(Some("three"), None, None), "NotSignedIn");
         assert_eq!(find(Some("two"), Some("http://other"), None), "Usage");

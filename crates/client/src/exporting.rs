@@ -73,12 +73,32 @@ pub(crate) async fn run(args: ExportArgs, clock: Arc<dyn Clock>) -> Result<Endin
 
 fn format_of(args: &ExportArgs) -> Result<Format, Failure> {
     let by_flag = args.connection.json.then_some(Format::Jsonl);
-    if let Some(format) = args.format.or(by_flag) {
+    let path = args.output.as_deref().unwrap_or(Path::new("-"));
+    format_for(path, args.format.or(by_flag))
+}
+
+/// The format that was asked for, or that of the file's name. What such a file would not contain is refused.
+fn format_for(path: &Path, asked: Option<Format>) -> Result<Format, Failure> {
+    let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    if let Some(program) = ending.as_deref().and_then(compressor) {
+        let words = format!(
+            "exports are not compressed. Write to {}, or compress the output: rowmill rows export … | {program} > {}",
+            path.with_extension("").display(),
+            path.display()
+        );
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    if let Some(format) = asked {
         return Ok(format);
     }
-    let ending = args.output.as_ref().and_then(|path| path.extension()).and_then(OsStr::to_str);
-    match ending.map(str::to_ascii_lowercase).as_deref() {
+    match ending.as_deref() {
         Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
+        Some(ending @ ("tsv" | "tab")) => {
+            let words = format!(
+                "cannot write .{ending} files: the cells of an export are separated by commas. Name the file .csv"
+            );
+            Err(Failure::new(Kind::Usage, words))
+        }
         Some(ending @ ("xlsx" | "xls" | "xlsm" | "ods" | "numbers" | "json")) => {
             let words = format!(
                 "cannot write .{ending} files: name the file .csv, which spreadsheets open, or .jsonl"
@@ -86,6 +106,17 @@ fn format_of(args: &ExportArgs) -> Result<Format, Failure> {
             Err(Failure::new(Kind::Usage, words))
         }
         _ => Ok(Format::Csv),
+    }
+}
+
+/// The program that makes files with this ending.
+fn compressor(ending: &str) -> Option<&'static str> {
+    match ending {
+        "gz" | "gzip" => Some("gzip"),
+        "zst" | "zstd" => Some("zstd"),
+        "bz2" => Some("bzip2"),
+        "xz" => Some("xz"),
+        _ => None,
     }
 }
 
@@ -131,4 +162,37 @@ async fn copy(
         }
     }
     out.flush().map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_what_is_written() {
+        let check = |path: &str, asked: Option<Format>, expected: Result<Format, &str>| match (
+            format_for(Path::new(path), asked),
+            expected,
+        ) {
+            (Ok(format), Ok(expected)) => assert_eq!(format, expected, "{path}"),
+            (Err(failure), Err(expected)) => {
+                let told = failure.words(false).unwrap();
+                assert!(failure.kind == Kind::Usage && told.contains(expected), "{path}: {told}");
+            }
+            (told, expected) => panic!("{path}: {told:?} is not {expected:?}"),
+        };
+        check("-", None, Ok(Format::Csv));
+        check("rows", None, Ok(Format::Csv));
+        check("rows.CSV", None, Ok(Format::Csv));
+        check("rows.csv", Some(Format::Jsonl), Ok(Format::Jsonl));
+        check("rows.ndjson", None, Ok(Format::Jsonl));
+        check("rows.xlsx", None, Err("cannot write .xlsx files"));
+        check("rows.tsv", None, Err("cannot write .tsv files"));
+        check("rows.TAB", None, Err("Name the file .csv"));
+        check("rows.tsv", Some(Format::Csv), Ok(Format::Csv));
+        check("a/rows.csv.gz", None, Err("Write to a/rows.csv, or compress the output"));
+        check("rows.csv.gz", Some(Format::Csv), Err("| gzip > rows.csv.gz"));
+        check("rows.jsonl.zst", None, Err("| zstd > rows.jsonl.zst"));
+        check("rows.csv.zstd", None, Err("Write to rows.csv"));
+    }
 }

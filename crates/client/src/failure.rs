@@ -65,6 +65,12 @@ impl Failure {
         Self::new(Kind::Failed, message)
     }
 
+    /// The same with another sentence at its end.
+    pub(crate) fn with_hint(self, hint: &str) -> Self {
+        let message = format!("{}. {hint}", self.message.trim_end_matches(['.', '?']));
+        Self { message, ..self }
+    }
+
     pub(crate) fn with_code(self, code: Option<String>) -> Self {
         Self { code, ..self }
     }

@@ -1,9 +1,8 @@
 //! `rowmill rows import`: a file into a table, small ones at once and large ones in the background.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure, Kind};
 use crate::file_body::{FileBody, Source};
+use crate::file_kind::{FileKind, Format, is_blank};
 use crate::json_lines::JsonLines;
 use crate::output::{counted, plain, print_line};
 use crate::progress::{Progress, Unit};
@@ -70,16 +70,6 @@ pub struct ImportArgs {
     pub(crate) connection: ConnectionArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Csv,
-    Tsv,
-    /// An array of objects, or objects one after the other.
-    Json,
-    /// JSON Lines: one object a line.
-    Jsonl,
-}
-
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Delimiter {
     Comma,
@@ -96,63 +86,6 @@ impl Delimiter {
             Self::Tab => "tab",
             Self::Pipe => "pipe",
         }
-    }
-}
-
-/// What a file is, as the server is told.
-#[derive(Debug, PartialEq, Eq)]
-struct FileKind {
-    format: Format,
-    encoding: Option<&'static str>,
-}
-
-impl FileKind {
-    fn of(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
-        let ending = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-        let (encoding, inner) = match ending(path).as_deref() {
-            Some("gz" | "gzip") => (Some("gzip"), path.with_extension("")),
-            Some("zst" | "zstd") => (Some("zstd"), path.with_extension("")),
-            _ => (None, path.to_owned()),
-        };
-        let by_name = || match ending(&inner).as_deref() {
-            Some("csv" | "txt") => Some(Format::Csv),
-            Some("tsv" | "tab") => Some(Format::Tsv),
-            Some("json") => Some(Format::Json),
-            Some("jsonl" | "ndjson") => Some(Format::Jsonl),
-            _ => None,
-        };
-        let format = format.or_else(by_name).ok_or_else(|| {
-            let words = match ending(&inner).as_deref() {
-                Some("xlsx" | "xls" | "xlsm" | "ods" | "numbers") => {
-                    format!("{} is a spreadsheet. Save it as CSV UTF-8, and import that", path.display())
-                }
-                _ => format!(
-                    "{} does not say what it contains: add --format csv, json or jsonl",
-                    path.display()
-                ),
-            };
-            Failure::new(Kind::Usage, words)
-        })?;
-        if format == Format::Json && encoding.is_some() {
-            let words =
-                "a compressed file must be CSV or JSON Lines: decompress it first, or use --format jsonl";
-            return Err(Failure::new(Kind::Usage, words));
-        }
-        Ok(Self { format, encoding })
-    }
-
-    fn headers(&self) -> Vec<(&'static str, &'static str)> {
-        let media = match self.format {
-            Format::Csv => "text/csv",
-            Format::Tsv => "text/tab-separated-values",
-            Format::Json | Format::Jsonl => "application/x-ndjson",
-        };
-        let encoding = self.encoding.map(|encoding| ("Content-Encoding", encoding));
-        std::iter::once(("Content-Type", media)).chain(encoding).collect()
-    }
-
-    fn is_json(&self) -> bool {
-        self.format == Format::Json
     }
 }
 
@@ -219,11 +152,12 @@ pub(crate) async fn run(mut args: ImportArgs, clock: Arc<dyn Clock>) -> Result<E
     args.name_columns(&server, &table).await?;
     let query = query_of(&args);
     let is_small = source.bytes().is_some_and(|bytes| bytes <= AT_ONCE_BYTES_MAX);
-    let json = args.connection.json;
+    let (json, has_header) = (args.connection.json, !args.no_header);
     if is_small && !args.background && !args.no_wait {
         let body = read_small(source, &kind).map_err(told)?;
+        let no_rows = kind.without_rows(has_header, is_blank(&body));
         let answer = server.post(&table.path("/import"), &query, &kind.headers(), body).await?;
-        return report(&answer.text, &answer.parse()?, json);
+        return report(&answer.text, &answer.parse()?, json, no_rows);
     }
     let job = send(&server, &table, query, &kind, source).await?;
     if args.no_wait {
@@ -236,7 +170,7 @@ pub(crate) async fn run(mut args: ImportArgs, clock: Arc<dyn Clock>) -> Result<E
         return Ok(Ending::Done);
     }
     tokio::select! {
-        outcome = wait(&server, &table, &job, json) => outcome,
+        outcome = wait(&server, &table, &job, json, |bytes| kind.without_rows(has_header, bytes == 0)) => outcome,
         _ = tokio::signal::ctrl_c() => {
             let words = format!("\nStopped waiting. The import {job} goes on in the background.");
             Err(Failure::new(Kind::Interrupted, words))
@@ -307,7 +241,13 @@ async fn send(
 }
 
 /// Waits for the end of an import in the background.
-async fn wait(server: &Server, table: &Table, job: &str, json: bool) -> Result<Ending, Failure> {
+async fn wait(
+    server: &Server,
+    table: &Table,
+    job: &str,
+    json: bool,
+    no_rows: impl Fn(u64) -> &'static str,
+) -> Result<Ending, Failure> {
     #[derive(Deserialize)]
     struct Finished {
         result: Box<RawValue>,
@@ -315,7 +255,7 @@ async fn wait(server: &Server, table: &Table, job: &str, json: bool) -> Result<E
 
     let path = table.path(&format!("/imports/{job}"));
     let mut progress = Progress::new(Unit::Bytes, server.clock());
-    let answer = loop {
+    let (answer, file_bytes) = loop {
         let answer = server.get_patiently(&path).await?;
         let Accepted { job } = answer.parse()?;
         match job.status.as_str() {
@@ -327,7 +267,7 @@ async fn wait(server: &Server, table: &Table, job: &str, json: bool) -> Result<E
                 });
                 server.clock().sleep(ASK_EVERY).await;
             }
-            "finished" => break answer,
+            "finished" => break (answer, job.file_bytes),
             status => return Err(ended(&job, status)),
         }
     };
@@ -335,7 +275,7 @@ async fn wait(server: &Server, table: &Table, job: &str, json: bool) -> Result<E
     let Finished { result } = answer.parse()?;
     let outcome = serde_json::from_str(result.get())
         .map_err(|error| Failure::failed(format!("the import's result is not understood: {error}")))?;
-    report(result.get(), &outcome, json)
+    report(result.get(), &outcome, json, no_rows(file_bytes))
 }
 
 fn ended(job: &Job, status: &str) -> Failure {
@@ -348,7 +288,7 @@ fn ended(job: &Job, status: &str) -> Failure {
     }
 }
 
-fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> {
+fn report(text: &str, outcome: &Outcome, json: bool, no_rows: &str) -> Result<Ending, Failure> {
     let Outcome { imported_count, updated_count, unchanged_count, rejected_count, skipped_count, .. } =
         outcome;
     let ending = if *rejected_count > 0 || outcome.stopped { Ending::Partial } else { Ending::Done };
@@ -364,7 +304,7 @@ fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> 
         notice!("Skipped {}: no cell of an imported field is filled.", counted(*skipped_count, "row"));
     }
     if imported_count + updated_count + unchanged_count + rejected_count + skipped_count == 0 {
-        notice!("The file is empty: it has no rows. Check that it is the right file, and that it was saved.");
+        notice!("{no_rows} Check that it is the right file, and that it was saved.");
     }
     let created: Vec<String> = outcome.columns_created.iter().map(|column| plain(&column.header)).collect();
     if !created.is_empty() {
@@ -397,23 +337,6 @@ fn mapping_entry(text: &str) -> Result<(String, Option<String>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_is_known_by_its_name() {
-        let check = |path: &str, format: Option<Format>, expected: Option<(Format, Option<&'static str>)>| {
-            let kind = FileKind::of(Path::new(path), format).ok();
-            assert_eq!(kind, expected.map(|(format, encoding)| FileKind { format, encoding }), "{path}");
-        };
-        check("a.csv", None, Some((Format::Csv, None)));
-        check("dir.json/a.TSV", None, Some((Format::Tsv, None)));
-        check("a.jsonl.gz", None, Some((Format::Jsonl, Some("gzip"))));
-        check("a.csv.zst", None, Some((Format::Csv, Some("zstd"))));
-        check("a.ndjson", Some(Format::Csv), Some((Format::Csv, None)));
-        check("-", Some(Format::Json), Some((Format::Json, None)));
-        check("-", None, None);
-        check("a.xlsx", None, None);
-        check("a.json.gz", None, None);
-    }
 
     #[test]
     fn fields_are_mapped_or_left_out() {

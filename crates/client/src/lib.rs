@@ -12,6 +12,7 @@ mod event_stream;
 mod exporting;
 mod failure;
 mod file_body;
+mod file_kind;
 mod importing;
 mod json_lines;
 mod login;

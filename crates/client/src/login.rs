@@ -14,7 +14,7 @@ use crate::connection::key_of_environment;
 use crate::failure::{Ending, Failure, Kind};
 use crate::output::{Grid, print_line};
 use crate::profiles::{self, Profile, Profiles};
-use crate::server::Server;
+use crate::server::{KeySource, Server};
 use crate::server_url;
 
 /// Longer than any key.
@@ -75,12 +75,13 @@ pub(crate) async fn login(args: LoginArgs, clock: Arc<dyn Clock>) -> Result<Endi
         notice!("Warning: {url} is not encrypted, so others on the network can read the API key. Use https.");
     }
     let key = match key_of_environment() {
-        Some(key) => key,
-        None => read_key(&url)?,
+        Some(key) => (key, KeySource::Environment),
+        None => (read_key(&url)?, KeySource::Saved),
     };
     let server = Server::new(&url, &key, clock)?;
-    let TeamAnswer { team } = server.get("/v4/team", &[]).await?.parse()?;
-    let entry = Profile { url: url.clone(), api_key: key.expose().to_owned(), team: team.slug.clone() };
+    let answer = server.get("/v4/team", &[]).await.and_then(|answer| answer.parse());
+    let TeamAnswer { team } = answer.map_err(|failure| about_path(failure, &url))?;
+    let entry = Profile { url: url.clone(), api_key: key.0.expose().to_owned(), team: team.slug.clone() };
     saved.profiles.insert(profile.clone(), entry);
     saved.current = Some(profile.clone());
     let path = saved.save()?;
@@ -92,6 +93,17 @@ pub(crate) async fn login(args: LoginArgs, clock: Arc<dyn Clock>) -> Result<Endi
         notice!("The key is saved in {}, which only you can read.", path.display());
     }
     Ok(Ending::Done)
+}
+
+/// Adds what may be wrong with the URL, where something answers but not as Rowmill does.
+fn about_path(failure: Failure, url: &str) -> Failure {
+    let is_about_path = matches!(failure.kind, Kind::Failed | Kind::NotFound);
+    let Some(root) = server_url::without_path(url).filter(|_| is_about_path) else { return failure };
+    let mut failure = failure.with_hint(&format!(
+        "The URL has a path. Unless Rowmill is served below it, leave the path out: rowmill login {root}"
+    ));
+    failure.kind = Kind::Failed;
+    failure
 }
 
 pub(crate) fn logout(args: &LogoutArgs) -> Result<Ending, Failure> {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure};
 use crate::output::{Grid, JsonArray, text_of};
-use crate::selection::{SelectionArgs, column_ids};
+use crate::selection::{SelectionArgs, column_ids, row_count};
 use crate::server::{Pair, Server};
 use crate::tables::{self, Table};
 use crate::wire::{Cell, Row};
@@ -20,7 +20,7 @@ pub struct ListArgs {
     /// The table's id or title.
     table: String,
     /// Maximum number of rows.
-    #[arg(long, value_name = "ROWS", default_value_t = 50, conflicts_with = "all", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "ROWS", default_value_t = 50, conflicts_with = "all", value_parser = row_count, allow_negative_numbers = true)]
     limit: u64,
     /// List all rows.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! `rowmill run` and `rowmill stop`.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +15,14 @@ use crate::connection::ConnectionArgs;
 use crate::failure::{Ending, Failure, Kind};
 use crate::output::{counted, print_line};
 use crate::progress::{Progress, Unit};
-use crate::selection::{Selection, SelectionArgs, column_ids};
+use crate::selection::{Selection, SelectionArgs, column_ids, row_count};
 use crate::server::Server;
 use crate::tables::{self, Table};
 use crate::wire::{Estimate, Run};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
+/// What the API takes. No table has more rows.
+const LIMIT_MAX: u64 = 1_000_000_000;
 /// After half as many looks at a run in which no cell ends, what it waits for is told, and again after as many.
 const STANDSTILL_LOOKS: u32 = 12;
 
@@ -37,7 +40,7 @@ pub struct RunArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     /// Maximum number of rows: the first in order.
-    #[arg(long, value_name = "ROWS", help_heading = "Rows", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "ROWS", help_heading = "Rows", value_parser = row_count, allow_negative_numbers = true)]
     limit: Option<u64>,
     /// Only cells that failed.
     #[arg(long)]
@@ -52,7 +55,7 @@ pub struct RunArgs {
     #[arg(long)]
     watch: bool,
     /// What the run may spend, in US dollars. When it is reached the run waits, and its cells stay queued.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     spend_limit: Option<f64>,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
@@ -132,7 +135,7 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         column_ids: columns,
         row_ids: rows,
         selection: selection.resolve(&server, &table).await?,
-        limit,
+        limit: limit.map(|rows| rows.min(LIMIT_MAX)),
         statuses: if failed { vec!["error"] } else { Vec::new() },
         force,
         dry_run,
@@ -143,15 +146,19 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
     let answer = server.post_json(&table.path("/trigger"), body).await;
     let answer = answer.map_err(|failure| trigger.selection.in_own_words(failure))?;
     let Triggered { count, run_id, estimate } = answer.parse()?;
-    // What runs already is watched, too.
-    let run_id = if watch && run_id.is_none() { current_run(&server, &table).await? } else { run_id };
-    if !connection.json {
-        say_triggered(count, run_id.as_deref(), dry_run, &named)?;
-        if let Some(estimate) = estimate.filter(|_| count > 0) {
-            notice!("{estimate}");
-        }
+    // What runs already is watched, too, and takes the limit.
+    let is_asked = !dry_run && (watch || spend_limit.is_some());
+    let current_id = if is_asked && run_id.is_none() { current_run(&server, &table).await? } else { None };
+    if dry_run && !connection.json {
+        print_line(&format!("{} would run", counted(count, "row")))?;
+    } else if !connection.json {
+        let (queued_in, current) = (run_id.as_deref(), current_id.as_deref());
+        notice!("{}", TriggerNotice { count, queued_in, current, spend_limit, named: &named });
     }
-    let Some(id) = run_id.filter(|_| watch) else {
+    if let Some(estimate) = estimate.filter(|_| count > 0 && !connection.json) {
+        notice!("{estimate}");
+    }
+    let Some(id) = run_id.or(current_id).filter(|_| watch) else {
         if connection.json {
             print_line(&answer.text)?;
         }
@@ -174,25 +181,40 @@ pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, 
         return Ok(Ending::Done);
     }
     if !connection.json {
-        causes::tell(&server, &table, &state.run.failures).await;
+        causes::tell(&server, &table, &trigger.column_ids, &state.run.failures).await;
         notice!("To run the cells that failed again: rowmill run {} --failed --watch", quoted(&named));
     }
     Ok(Ending::Partial)
 }
 
-fn say_triggered(rows: u64, run: Option<&str>, dry_run: bool, named: &str) -> std::io::Result<()> {
-    match run {
-        _ if dry_run => print_line(&format!("{} would run", counted(rows, "row"))),
-        Some(run) => {
-            notice!("{} queued in {run}.", counted(rows, "row"));
-            Ok(())
-        }
-        None => {
-            notice!(
+/// What became of a trigger, for people.
+struct TriggerNotice<'a> {
+    /// Rows with queued cells.
+    count: u64,
+    /// The run of the queued cells.
+    queued_in: Option<&'a str>,
+    /// The run that has not ended, if nothing was queued.
+    current: Option<&'a str>,
+    /// In US dollars. It holds for the whole run, also for what was queued before.
+    spend_limit: Option<f64>,
+    named: &'a str,
+}
+
+impl fmt::Display for TriggerNotice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, queued_in, current, spend_limit, named } = *self;
+        match (queued_in, current) {
+            (Some(run), _) => write!(f, "{} queued in {run}.", counted(count, "row"))?,
+            (None, Some(run)) => write!(f, "No more cells to queue. {run} has not ended yet.")?,
+            (None, None) => write!(
+                f,
                 "Nothing to run. `rowmill status {}` shows the cells by state; --force runs complete cells again.",
                 quoted(named)
-            );
-            Ok(())
+            )?,
+        }
+        match (queued_in.or(current), spend_limit) {
+            (Some(run), Some(usd)) => write!(f, " The spending limit of {run} is now ${usd}."),
+            _ => Ok(()),
         }
     }
 }
@@ -327,6 +349,26 @@ mod tests {
         let mut standstill = Standstill::default();
         let told: Vec<u32> = (1..=40).filter(|look| standstill.is_long(u64::from(look / 30))).collect();
         assert_eq!(told, [6, 18, 36]);
+    }
+
+    #[test]
+    fn a_limit_that_changes_is_told() {
+        let check =
+            |queued_in: Option<&str>, current: Option<&str>, spend_limit: Option<f64>, expected: &str| {
+                let notice = TriggerNotice { count: 2, queued_in, current, spend_limit, named: "My leads" };
+                assert_eq!(notice.to_string(), expected);
+            };
+        let run = Some("run_1");
+        check(run, None, None, "2 rows queued in run_1.");
+        check(run, None, Some(5.0), "2 rows queued in run_1. The spending limit of run_1 is now $5.");
+        check(None, run, None, "No more cells to queue. run_1 has not ended yet.");
+        let changed =
+            "No more cells to queue. run_1 has not ended yet. The spending limit of run_1 is now $0.25.";
+        check(None, run, Some(0.25), changed);
+        let nothing = "Nothing to run. `rowmill status 'My leads'` shows the cells by state; --force runs complete cells \
+                       again.";
+        check(None, None, None, nothing);
+        check(None, None, Some(5.0), nothing);
     }
 
     #[test]

@@ -65,7 +65,9 @@ impl SelectionArgs {
         }
         let mut sorted = Vec::with_capacity(sorting.len());
         for SortKey { column, direction } in sorting {
-            sorted.push(SortKey { column: column_id(&column, &columns)?, direction });
+            let id = column_id(&column, &columns);
+            let id = id.map_err(|failure| wrong_direction(&column, &columns).unwrap_or(failure))?;
+            sorted.push(SortKey { column: id, direction });
         }
         Ok(Selection { view_id, filters, sorting: sorted, search, conditions })
     }
@@ -104,6 +106,24 @@ impl Selection {
         let words = told.collect::<Vec<_>>().join("\n  ");
         Failure::new(Kind::Usage, words).with_code(failure.code)
     }
+}
+
+/// What is wrong with a sorting whose end is no direction, if what comes before it is a column. Headers may have colons.
+fn wrong_direction(sorting: &str, columns: &[Column]) -> Option<Failure> {
+    let (column, direction) = sorting.rsplit_once(':')?;
+    column_id(column, columns).ok()?;
+    let words = format!(
+        "--sort {sorting:?}: {direction:?} is no direction; write {:?} or {:?}",
+        format!("{column}:asc"),
+        format!("{column}:desc")
+    );
+    Some(Failure::new(Kind::Usage, words))
+}
+
+/// A number of rows, for clap.
+pub(crate) fn row_count(text: &str) -> Result<u64, String> {
+    let count = text.trim().parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "write a whole number of rows, 1 or more".to_owned())
 }
 
 /// The ids of columns that were named by id or header, for `columnIds` in a query: a header may contain its comma.
@@ -205,14 +225,37 @@ mod tests {
         assert!(super::filters("{}").is_err());
     }
 
-    #[test]
-    fn columns_by_id_or_header() {
-        let column = |id: &str, header: &str| Column {
+    fn column(id: &str, header: &str) -> Column {
+        Column {
             id: id.to_owned(),
             header: header.to_owned(),
             kind: "manual".to_owned(),
             data_shape: "text".to_owned(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_wrong_direction_is_told_where_the_column_is_right() {
+        let columns = [column("col_1", "Name"), column("col_2", "a:b")];
+        let told =
+            |sorting: &str| wrong_direction(sorting, &columns).and_then(|failure| failure.words(false));
+        let words =
+            "rowmill: --sort \"Name:down\": \"down\" is no direction; write \"Name:asc\" or \"Name:desc\"";
+        assert_eq!(told("Name:down").as_deref(), Some(words));
+        assert!(told("a:b:DESC").is_some_and(|words| words.contains("\"a:b:desc\"")));
+        assert_eq!((told("Nmae:down"), told("Nmae")), (None, None));
+    }
+
+    #[test]
+    fn a_number_of_rows_is_positive_and_whole() {
+        assert_eq!((row_count("1"), row_count(" 50 ")), (Ok(1), Ok(50)));
+        for wrong in ["-1", "0", "1.5", "ten", ""] {
+            assert!(row_count(wrong).unwrap_err().contains("1 or more"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn columns_by_id_or_header() {
         let columns = [column("col_1", "City, country"), column("col_2", "E-mail")];
         let ids = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();

@@ -34,7 +34,30 @@ pub(crate) struct Server {
     http: reqwest::Client,
     url: String,
     authorization: HeaderValue,
+    key_source: KeySource,
     clock: Arc<dyn Clock>,
+}
+
+/// Where an API key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    /// `ROWMILL_API_KEY`. It takes precedence over saved keys, so that saving another changes nothing.
+    Environment,
+    /// It is saved, or was typed just now.
+    Saved,
+}
+
+impl KeySource {
+    /// What to do about a key that the server refuses.
+    fn advice(self, url: &str) -> String {
+        match self {
+            Self::Environment => format!(
+                "The refused key is that of ROWMILL_API_KEY. Set the variable to another key of {url}, or unset it to use the \
+                 key that `rowmill login {url}` saves"
+            ),
+            Self::Saved => format!("`rowmill login {url}` saves another key"),
+        }
+    }
 }
 
 /// A query parameter.
@@ -57,7 +80,11 @@ impl Answer {
 }
 
 impl Server {
-    pub(crate) fn new(url: &str, key: &Secret, clock: Arc<dyn Clock>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        url: &str,
+        (key, key_source): &(Secret, KeySource),
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Failure> {
         // Whoever came first decides for the process; all of them are this one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
@@ -72,7 +99,7 @@ impl Server {
             Failure::new(Kind::NotSignedIn, "the API key contains characters that no key has")
         })?;
         authorization.set_sensitive(true);
-        Ok(Self { http, url: url.to_owned(), authorization, clock })
+        Ok(Self { http, url: url.to_owned(), authorization, key_source: *key_source, clock })
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -222,15 +249,12 @@ impl Server {
         {
             let _ = write!(words, "\n  {}: {}", detail.path, detail.message);
         }
-        let kind = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Kind::NotSignedIn,
-            StatusCode::NOT_FOUND => Kind::NotFound,
-            StatusCode::BAD_REQUEST if is_unknown_column => Kind::NotFound,
-            StatusCode::SERVICE_UNAVAILABLE => Kind::Unreachable,
-            _ => Kind::Failed,
+        let kind = match kind_of(status, code.as_deref()) {
+            Kind::Failed if status == StatusCode::BAD_REQUEST && is_unknown_column => Kind::NotFound,
+            kind => kind,
         };
         if matches!(code.as_deref(), Some("invalid_api_key" | "unauthenticated")) {
-            let _ = write!(words, ". `rowmill login {}` saves another key", self.url);
+            let _ = write!(words, ". {}", self.key_source.advice(&self.url));
         }
         Failure::new(kind, words).with_code(code).with_details(details)
     }
@@ -249,6 +273,17 @@ impl Server {
             format!("the connection to {} broke: {}", self.url, explain(&cause))
         };
         Failure::new(Kind::Unreachable, words)
+    }
+}
+
+fn kind_of(status: StatusCode, code: Option<&str>) -> Kind {
+    match (status, code) {
+        // It is about the table: no other key would help.
+        (StatusCode::FORBIDDEN, Some("api_disabled" | "project_copying")) => Kind::Failed,
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Kind::NotSignedIn,
+        (StatusCode::NOT_FOUND, _) => Kind::NotFound,
+        (StatusCode::SERVICE_UNAVAILABLE, _) => Kind::Unreachable,
+        _ => Kind::Failed,
     }
 }
 
@@ -301,4 +336,32 @@ fn idempotency_key() -> Result<String, Failure> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| Failure::failed(format!("no random numbers: {error}")))?;
     Ok(format!("rowmill-{:032x}", u128::from_be_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_about_the_key_or_it_is_not() {
+        let check = |status: u16, code: &str, expected: Kind| {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(kind_of(status, Some(code)), expected, "{code}");
+        };
+        check(401, "unauthenticated", Kind::NotSignedIn);
+        check(403, "invalid_api_key", Kind::NotSignedIn);
+        check(403, "missing_scope", Kind::NotSignedIn);
+        check(403, "api_disabled", Kind::Failed);
+        check(403, "project_copying", Kind::Failed);
+        check(404, "project_not_found", Kind::NotFound);
+        check(400, "invalid_request", Kind::Failed);
+        check(503, "busy", Kind::Unreachable);
+    }
+
+    #[test]
+    fn advice_is_about_the_key_that_was_sent() {
+        let environment = KeySource::Environment.advice("https://x");
+        assert!(environment.starts_with("The refused key is that of ROWMILL_API_KEY. "), "{environment}");
+        assert_eq!(KeySource::Saved.advice("https://x"), "`rowmill login https://x` saves another key");
+    }
 }

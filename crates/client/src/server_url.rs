@@ -22,7 +22,19 @@ pub(crate) fn parse(text: &str) -> Result<String, String> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err("the URL must not contain ? or #".to_owned());
     }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
+    Ok(without_version(url.as_str().trim_end_matches('/')).to_owned())
+}
+
+/// The address as the documentation of the API gives it ends in the API's version, which comes with each request.
+fn without_version(url: &str) -> &str {
+    let mut endings = ["/v2", "/v3", "/v4"].into_iter();
+    endings.find_map(|ending| url.strip_suffix(ending)).unwrap_or(url)
+}
+
+/// The address without its path, if it has one. A page's address, for example, has one that is none of the server's.
+pub(crate) fn without_path(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok().filter(|url| url.path() != "/")?;
+    Some(url.origin().ascii_serialization())
 }
 
 /// Whether an API key goes over the network unencrypted.
@@ -48,9 +60,18 @@ mod tests {
         check(" https://Example.com/tables/ ", "https://example.com/tables");
         check("localhost:8080", "http://localhost:8080");
         check("rows.example.com", "https://rows.example.com");
+        check("http://localhost:8080/v4", "http://localhost:8080");
+        check("https://example.com/tables/v3/", "https://example.com/tables");
+        check("https://example.com/v5", "https://example.com/v5");
         for bad in ["", "ftp://x", "https://u:p@x", "https://x/?a=1", "https://x/#a", "https://"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_path_can_be_left_out() {
+        assert_eq!(without_path("http://localhost:8080/docs/rows").as_deref(), Some("http://localhost:8080"));
+        assert_eq!(without_path("https://example.com"), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct TailArgs {
     /// The table's id or title.
     table: String,
     /// End after this many seconds. 0 prints what is known and ends.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(..=86_400))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(..=86_400), allow_negative_numbers = true)]
     seconds: Option<u32>,
     /// Begin after this event: an `id` of an earlier `rowmill tail --json`.
     #[arg(long, value_name = "ID")]

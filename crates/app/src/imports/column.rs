@@ -6,6 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::rows::layout::too_large;
 
+/// A field of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportField {
+    /// What the mapping calls it.
+    pub name: String,
+    /// What a column made of it is called.
+    pub header: String,
+}
+
 /// Where a field's values go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportColumn {

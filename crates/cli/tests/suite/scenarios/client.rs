@@ -45,14 +45,14 @@ impl Shell {
         Self::of(Server::start(&[]))
     }
 
-    fn of(server: Server) -> Self {
+    pub(super) fn of(server: Server) -> Self {
         let shell = Self::new(server);
         let url = shell.url();
         assert!(shell.with_input(&["login", &url], &shell.key).status.success());
         shell
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}", self.server.address)
     }
 
@@ -64,7 +64,7 @@ impl Shell {
         self.server.folder().path().join(rest)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         std::fs::write(self.path(name), content).unwrap();
     }
 
@@ -74,11 +74,11 @@ impl Shell {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    fn with_input(&self, arguments: &[&str], input: &str) -> Output {
+    pub(super) fn with_input(&self, arguments: &[&str], input: &str) -> Output {
         let mut child = self.start(arguments);
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
@@ -114,7 +114,7 @@ fn stdout(output: &Output) -> String {
 }
 
 #[track_caller]
-fn fails(output: &Output, status: i32, words: &str) {
+pub(super) fn fails(output: &Output, status: i32, words: &str) {
     assert_eq!(output.status.code(), Some(status), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     let told = String::from_utf8_lossy(&output.stderr);
@@ -316,9 +316,7 @@ fn files_are_imported_at_once_and_in_the_background() {
     assert!(job["jobId"].as_str().unwrap().starts_with("imp_"));
 
     // A file without rows is told in one way, whatever its format.
-    for (file, text) in
-        [("none.csv", ""), ("none.json", ""), ("none.jsonl", "\n"), ("head.csv", "Name,Zip\n")]
-    {
+    for (file, text) in [("none.csv", ""), ("none.json", ""), ("none.jsonl", "\n")] {
         shell.write(file, text);
         let output = shell.run(&["rows", "import", "Leads", file]);
         assert!(stdout(&output).starts_with("0 rows imported"), "{file}: {output:?}");
@@ -371,6 +369,11 @@ fn what_is_exported_can_be_imported() {
     shell.fails(&["rows", "export", id, "-o", "out.csv", "--where", "X=1"], 4, "X");
     assert_eq!(std::fs::read_to_string(shell.path("out.csv")).unwrap(), csv);
     shell.fails(&["rows", "export", id, "-o", "no/folder.csv"], 1, "no/folder.csv");
+    // No file has another content than its name says.
+    for (name, words) in [("out.csv.gz", "gzip > out.csv.gz"), ("out.tsv", "Name the file .csv")] {
+        shell.fails(&["rows", "export", id, "-o", name], 2, words);
+        assert!(!shell.path(name).exists(), "{name}");
+    }
 }
 
 fn a_run_is_watched_to_its_end() {
@@ -398,7 +401,7 @@ fn a_run_is_watched_to_its_end() {
     let listed = shell.out(&["rows", "list", id, "--state", "--column", "Answer"]);
     assert!(listed.contains("\tfine\n") && listed.contains("\t(error: provider_error)\n"), "{listed}");
     let status = shell.out(&["status", id]);
-    assert!(status.contains("Answer\t0\t0\t0\t2\t1\t0\n"), "{status}");
+    assert!(status.contains("\tSTALE\n") && status.contains("Answer\t0\t0\t0\t2\t1\t0\t0\n"), "{status}");
     assert_eq!(shell.json(&["status", id])["runId"], "run_1");
 
     let output = shell.run(&["run", id, "--failed", "--watch", "--json"]);

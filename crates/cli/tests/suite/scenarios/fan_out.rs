@@ -20,6 +20,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("fan_out", Own:
     rows_start_the_targets_own_columns,
     what_cannot_be_written_says_why,
     large_lists_are_written_in_parts_and_bounded,
+    deleting_a_target_column_is_told,
     no_circle_of_projects_is_made,
     a_key_reaches_no_other_project_through_a_column,
     a_fan_out_can_be_tried_and_told_to_agents,
@@ -260,6 +261,33 @@ fn large_lists_are_written_in_parts_and_bounded() {
     assert_eq!(target.values("Firm", &[("pageSize", "1")]), ["Acme"]);
     let refused = json!({ "taskConfig": { "fanOut": { "limit": 10_001 } } });
     source.patch(&format!("/columns/{out}"), refused).offends(&["taskConfig.fanOut.limit"]);
+}
+
+fn deleting_a_target_column_is_told() {
+    let server = started(&[]);
+    let api = server.api();
+    let (source, target) = projects(&api);
+    fans_out(&source, &target);
+    let fixes = |column: &str| target.delete(&format!("/columns/{column}")).ok()["appliedFixes"].clone();
+    let check = |header: &str, words: &str| {
+        let told = fixes(target.column(header));
+        let [fix] = told.as_array().unwrap().as_slice() else { panic!("{told}") };
+        let fix = fix.as_str().unwrap();
+        assert!(
+            fix.starts_with("Left the fan-out column \"Out\" of the project ") && fix.contains(words),
+            "{fix}"
+        );
+    };
+    let other = target.add_column(json!({ "templateId": "manual", "header": "Other" }));
+    assert_eq!(fixes(&other), json!([]));
+    check("Name", "the column \"Name\" that it writes to: its cells fail until its mapping is changed");
+    check("Email", "the column \"Email\" that it finds rows by: its cells fail until its matchOn is changed");
+    // A key that does not reach the other project is not told of it.
+    let limited = json!({ "name": "x", "projectIds": [target.id] });
+    let secret = api.post("/v4/keys", limited).created()["secret"].as_str().unwrap().to_owned();
+    let limited = target.through(&server.api_with(&secret));
+    let firm = format!("/columns/{}", target.column("Firm"));
+    assert_eq!(limited.delete(&firm).ok()["appliedFixes"], json!([]));
 }
 
 fn no_circle_of_projects_is_made() {

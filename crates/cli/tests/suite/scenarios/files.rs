@@ -170,6 +170,9 @@ fn a_mapping_says_where_fields_go(api: &Api) {
     let told = import(&twins, &[], "Email,Email\na@b.c,other\n");
     assert_eq!(told["columnsCreated"].as_array().unwrap().len(), 1, "{told}");
     assert_eq!(texts(&twins, "Email 2"), ["other"], "two fields never go to one column");
+    let told = import(&twins, &[], "Email,Email\nd@e.f,third\n");
+    assert_eq!(told["columnsCreated"], json!([]), "the column of the first import: {told}");
+    assert_eq!(texts(&twins, "Email 2"), ["other", "third"]);
     let places = json!({ "1": email }).to_string();
     import(&table, &[("header", "false"), ("createColumns", "false"), ("mapping", &places)], "x,second\n");
     assert_eq!(texts(&table, "Email"), ["a@b.c", "second"]);

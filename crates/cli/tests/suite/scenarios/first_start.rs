@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use serde_json::{Value, json};
+
 use crate::harness::runner::scenarios;
 use crate::harness::server::{DataDir, command};
 use crate::harness::{Scenario, Server, rowmill};
@@ -14,6 +16,8 @@ pub(crate) const NODES: &[Scenario] = &scenarios!("first_start", Nodes:
 
 pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("first_start", Embedded:
     an_empty_folder_has_nothing_to_list,
+    a_first_key_is_as_it_was_asked_for,
+    a_first_key_that_cannot_be_makes_no_database,
 );
 
 fn an_empty_folder_has_nothing_to_list() {
@@ -38,6 +42,41 @@ fn an_empty_folder_has_nothing_to_list() {
     assert!(made.status.success() && told.contains("sign in with this key"), "{told}");
     let again = within(&["key", "create", "--team", "default"]);
     assert!(!String::from_utf8_lossy(&again.stderr).contains("is new"), "{again:?}");
+}
+
+fn a_first_key_is_as_it_was_asked_for() {
+    let folder = DataDir::new();
+    let create =
+        ["key", "create", "--team", "default", "--name", "CI", "--scopes", "read", "--expires", "30d"];
+    let made = rowmill(&folder, &create);
+    assert!(made.status.success(), "{made:?}");
+    let listed: Value =
+        serde_json::from_slice(&rowmill(&folder, &["key", "list", "--details"]).stdout).unwrap();
+    let [key] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
+    assert_eq!((&key["name"], &key["scopes"]), (&json!("CI"), &json!(["read"])), "{listed}");
+    assert!(key["expiresAt"].is_string(), "{listed}");
+    let server = Server::start_in(folder, &[]);
+    let secret = String::from_utf8(made.stdout).unwrap();
+    let api = server.api_with(secret.trim());
+    api.get("/v4/projects").ok();
+    api.post("/v4/projects", json!({ "title": "x" })).refused(403, "missing_scope");
+}
+
+fn a_first_key_that_cannot_be_makes_no_database() {
+    let folder = DataDir::new();
+    let data = folder.path().join("new");
+    let project = format!("proj_{}", "0".repeat(32));
+    for (arguments, words) in [
+        (&["--team", "acme"][..], "rowmill team create --slug acme"),
+        (&["--team", "default", "--projects", &project], "has no projects yet"),
+    ] {
+        let mut create = command(&folder);
+        create.env("ROWMILL_DATA_DIR", &data).args(["key", "create"]).args(arguments);
+        let refused = create.output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(words), "{arguments:?}: {told}");
+        assert!(!data.exists(), "{arguments:?} made a database");
+    }
 }
 
 fn keys(folder: &DataDir) -> String {

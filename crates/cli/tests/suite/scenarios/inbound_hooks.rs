@@ -10,6 +10,7 @@ use crate::harness::{Answer, Api, Request, Scenario, Server, Table, eventually};
 pub(crate) const SHARED: &[Scenario] = &scenarios!("inbound_hooks", Shared:
     json_becomes_rows_by_header,
     what_names_no_column_is_kept_added_or_ignored,
+    what_the_input_column_has_no_room_for_is_named,
     an_array_is_taken_whole_or_not_at_all,
     a_match_updates_the_row,
     a_hook_whose_columns_are_deleted_says_so,
@@ -86,6 +87,24 @@ fn json_becomes_rows_by_header(api: &Api) {
         assert!(ignored["ignored"].as_str().unwrap().contains(words), "{ignored}");
         assert_eq!(ignored["rowsCreated"], 0);
     }
+}
+
+fn what_the_input_column_has_no_room_for_is_named(api: &Api) {
+    let table = api.table(&["Email"]);
+    table.insert(json!([{ "Email": "empty" }, { "Email": "text", "_trigger": "mine" }]));
+    let hook = hook(&table, json!({ "matchOn": "Email" }));
+    let check = |body: Value, counted: [u64; 3], ignored: Value| {
+        assert_eq!(counts(api.post(&hook.path, body.clone())), counted, "{body}");
+        let deliveries = || api.get(format!("/v4/team/inbound-deliveries?hookId={}", hook.id)).ok();
+        let newest = || Some(deliveries()["deliveries"][0]["outcomes"][0]["ignoredKeys"].clone());
+        eventually("the keys are named", TIME_MAX, || newest().filter(|keys| *keys == ignored));
+    };
+    check(json!({ "Email": "empty", "a": 1 }), [0, 0, 1], json!(["a"]));
+    check(json!({ "Email": "text", "b": 1 }), [0, 0, 1], json!(["b"]));
+    check(json!({ "Email": "own", "_trigger": { "kept": true }, "c": 1 }), [1, 0, 0], json!(["c"]));
+    check(json!({ "Email": "own", "d": 1 }), [0, 1, 0], json!([]));
+    let inputs: Vec<Value> = cells(&table).iter().map(|cells| cells["Input"].clone()).collect();
+    assert_eq!(inputs, [Value::Null, json!("mine"), json!({ "kept": true, "d": 1 })]);
 }
 
 fn what_names_no_column_is_kept_added_or_ignored(api: &Api) {

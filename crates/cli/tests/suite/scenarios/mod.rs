@@ -11,6 +11,7 @@ mod batch_rounds;
 mod batches;
 mod cells;
 mod client;
+mod client_messages;
 mod client_tail;
 mod column_types;
 mod columns;
@@ -210,6 +211,7 @@ const ALL: &[&[Scenario]] = &[
     commands::OWN,
     commands::EMBEDDED,
     client::OWN,
+    client_messages::OWN,
     client_tail::OWN,
     client::EMBEDDED,
     permissions::EMBEDDED,

@@ -142,6 +142,10 @@ fn a_run_can_have_a_cap_of_its_own() {
     // The next run has no cap.
     table.post("/trigger", json!({})).ok();
     assert_eq!(ended(&table)["run"]["done"], 12);
+    // Nor has one after a limit for which nothing was queued.
+    assert_eq!(table.post("/trigger", json!({ "spendLimit": { "usd": 0.01 } })).ok()["triggeredCount"], 0);
+    table.post("/trigger", json!({ "force": true })).ok();
+    assert_eq!(ended(&table)["run"]["done"], 20);
 }
 
 fn a_credential_can_be_capped_in_credits() {
