@@ -94,12 +94,12 @@ impl Node {
     }
 
     /// Runs work that changes no rows. It is finished even if its caller goes away.
-    pub(crate) fn write<'a, I, T>(
-        self: &'a Arc<Self>,
+    pub(crate) fn write<I, T>(
+        self: &Arc<Self>,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> BoxFuture<'a, Result<T>>
+    ) -> BoxFuture<'_, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -109,12 +109,12 @@ impl Node {
 
     /// Like `write`, but committed without waiting for the disk: if the database server crashes, the last moments of it may
     /// be lost, though never a part of a transaction.
-    pub(crate) fn write_lazily<'a, I, T>(
-        self: &'a Arc<Self>,
+    pub(crate) fn write_lazily<I, T>(
+        self: &Arc<Self>,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> BoxFuture<'a, Result<T>>
+    ) -> BoxFuture<'_, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -122,13 +122,13 @@ impl Node {
         self.write_as(Access::LazyWrite, doubt, input, attempt)
     }
 
-    fn write_as<'a, I, T>(
-        self: &'a Arc<Self>,
+    fn write_as<I, T>(
+        self: &Arc<Self>,
         access: Access,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, T>,
-    ) -> BoxFuture<'a, Result<T>>
+    ) -> BoxFuture<'_, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -141,13 +141,13 @@ impl Node {
     }
 
     /// Runs work that changes rows of these projects, and tells listeners what it changed before it answers.
-    pub(crate) fn change<'a, I, T>(
-        self: &'a Arc<Self>,
+    pub(crate) fn change<I, T>(
+        self: &Arc<Self>,
         projects: Vec<ProjectId>,
         doubt: CommitDoubt,
         input: I,
         attempt: Attempt<I, (T, Vec<Change>)>,
-    ) -> BoxFuture<'a, Result<T>>
+    ) -> BoxFuture<'_, Result<T>>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,

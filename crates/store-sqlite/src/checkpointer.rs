@@ -61,10 +61,10 @@ impl Checkpointer {
         };
         writing.wal_hook(Some(committed)).map_err(backend)?;
         let folding = connect(file, READER_CACHE_KIB)?;
-        let waiting = Arc::clone(&log);
+        let watched = Arc::clone(&log);
         let thread = std::thread::Builder::new()
             .name("rowmill-checkpointer".to_owned())
-            .spawn(move || run(&folding, &waiting))
+            .spawn(move || run(&folding, &watched))
             .map_err(|error| StoreError::Backend(error.into()))?;
         Ok(Self { log, thread: Some(thread) })
     }
@@ -117,7 +117,7 @@ fn run(connection: &Connection, log: &Log) {
             Ok(pages) if pages >= RESTART_PAGES => log.to_restart.store(true, Ordering::Release),
             Ok(_) => {}
             Err(failure) => {
-                tracing::warn!(%failure, "a checkpoint failed; the log is kept, and nothing is lost")
+                tracing::warn!(%failure, "a checkpoint failed; the log is kept, and nothing is lost");
             }
         }
     }

@@ -149,13 +149,13 @@ mod tests {
             &format!("{WORDS} See how The barn by the river burns at night {WORDS}"),
         );
         for name in ["h2", "li"] {
-            let line = if name == "li" {
+            let element = if name == "li" {
                 format!("<ul><li>{link}</ul>")
             } else {
                 format!("<{name}>{link}</{name}>")
             };
             check(
-                &format!("<p>{WORDS}</p>{line}<p>{WORDS}"),
+                &format!("<p>{WORDS}</p>{element}<p>{WORDS}"),
                 &format!("{WORDS} The barn by the river burns {WORDS}"),
             );
         }
