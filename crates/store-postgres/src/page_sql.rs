@@ -7,6 +7,8 @@
 
 use std::sync::LazyLock;
 
+use crate::wide_values::{wide_bytes_sql, wide_sql};
+
 /// Which rows of a project a statement reads.
 struct PageSql<'a> {
     /// Common table expressions after that of the project, each with a comma before it.
@@ -183,16 +185,15 @@ impl PageSql<'_> {
     /// value without reading it.
     fn select_rows(&self) -> String {
         let Self { rows, order, bytes_max, slots, .. } = self;
+        let (wide, wide_bytes) = (wide_sql("s", slots), wide_bytes_sql("r", slots));
         format!(
             "SELECT s.position, s.id, CASE WHEN s.ahead < {bytes_max} THEN s.vals END, \
              CASE WHEN s.ahead < {bytes_max} THEN s.details END, \
-             CASE WHEN s.wide IS NOT NULL AND s.ahead < {bytes_max} \
-             THEN rowmill.wide_of(s.project, s.position, s.wide, {slots}) END \
+             CASE WHEN s.wide IS NOT NULL AND s.ahead < {bytes_max} THEN {wide} END \
              FROM (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, \
              (sum(r.bytes) OVER (ORDER BY r.number) - r.bytes)::int8 AS ahead \
              FROM (SELECT r.project, r.position, r.id, r.vals, r.details, r.wide, {order} AS number, \
-             octet_length(r.vals) + CASE WHEN r.wide_bytes IS NULL THEN 0 \
-             ELSE rowmill.wide_bytes_of(r.project, r.position, r.wide_bytes, {slots}) END AS bytes FROM {rows}) r) s"
+             octet_length(r.vals) + {wide_bytes} AS bytes FROM {rows}) r) s"
         )
     }
 }

@@ -16,7 +16,7 @@ use crate::live_counts;
 use crate::server_error::backend;
 use crate::stored_rows::Blocks;
 use crate::transaction::Tx;
-use crate::wide_values::{Wide, listed};
+use crate::wide_values::{Wide, listed, wide_sql};
 
 /// Rows and bytes read in one go.
 const SCAN_ROWS: i64 = 1_000;
@@ -158,9 +158,9 @@ impl Scan {
         let slots = listed(&self.look.slots)
             .map_or_else(|| "NULL".to_owned(), |slots| format!("ARRAY{slots:?}::int8[]"));
         let query = format!(
-            "SELECT position, id, vals, \
-             CASE WHEN wide IS NOT NULL THEN rowmill.wide_of(project, position, wide, {slots}) END \
-             FROM rowmill.rows WHERE project = {num} AND position BETWEEN {first} AND {end} ORDER BY position"
+            "SELECT r.position, r.id, r.vals, CASE WHEN r.wide IS NOT NULL THEN {} END FROM rowmill.rows r \
+             WHERE r.project = {num} AND r.position BETWEEN {first} AND {end} ORDER BY r.position",
+            wide_sql("r", &slots)
         );
         let types = [Type::INT8, Type::UUID, Type::BYTEA, Type::BYTEA_ARRAY];
         let rows = BinaryCopyOutStream::new(tx.copy_out(&query).await?, &types);

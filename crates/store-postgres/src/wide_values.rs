@@ -42,6 +42,32 @@ pub(crate) fn listed(wanted: &WantedSlots) -> Option<Vec<i64>> {
     }
 }
 
+/// SQL for what is stored apart of a row with wide values, as `rowmill.wide_of` says it, in the slots that a list of `int8` or
+/// NULL names. The function is called only where one of them is wide: a call takes as long as reading a few ordinary rows.
+pub(crate) fn wide_sql(row: &str, slots: &str) -> String {
+    format!(
+        "CASE WHEN {} THEN rowmill.wide_of({row}.project, {row}.position, {row}.wide, {slots}) ELSE ARRAY[{row}.wide] END",
+        has_any(row, slots)
+    )
+}
+
+/// SQL for the bytes of the same values; 0 for an ordinary row.
+pub(crate) fn wide_bytes_sql(row: &str, slots: &str) -> String {
+    format!(
+        "CASE WHEN {row}.wide_bytes IS NULL THEN 0 WHEN {} \
+         THEN rowmill.wide_bytes_of({row}.project, {row}.position, {row}.wide_bytes, {slots}) ELSE 0 END",
+        has_any(row, slots)
+    )
+}
+
+/// Whether a row notes one of these slots. It may say so of one whose four bytes only lie across two others.
+fn has_any(row: &str, slots: &str) -> String {
+    format!(
+        "({slots}::int8[] IS NULL OR EXISTS (SELECT FROM unnest({slots}::int8[]) slot \
+         WHERE position(substring(int8send(slot) FROM 5) IN {row}.wide) > 0))"
+    )
+}
+
 /// What `rowmill.wide_of` says of a row.
 pub(crate) struct Wide<'a> {
     slots: WideSlots,
