@@ -48,6 +48,8 @@ impl Project {
 pub(crate) struct Memory {
     pub(crate) resident: u64,
     pub(crate) resident_max: u64,
+    /// What is resident without pages of files, such as those of the program itself, which the system can drop.
+    pub(crate) own: u64,
 }
 
 impl Rowmill {
@@ -165,6 +167,7 @@ impl Rowmill {
         Ok(Memory {
             resident: field("VmRSS:").ok_or(missing)?,
             resident_max: field("VmHWM:").ok_or(missing)?,
+            own: field("RssAnon:").ok_or(missing)?,
         })
     }
 }

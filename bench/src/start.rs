@@ -15,14 +15,17 @@ pub(crate) fn measure(
     report: &mut Report,
 ) -> AnyResult {
     let mut times = Vec::new();
-    let mut idle = Vec::new();
+    let (mut idle, mut own) = (Vec::new(), Vec::new());
     for _ in 0..effort.starts {
         times.push(rowmill.restart()?.as_secs_f64() * 1_000.0);
         rowmill.ask("GET", &format!("{}?pageSize=100", project.rows_path()), "")?;
-        idle.push(mebibytes(rowmill.memory()?.resident));
+        let memory = rowmill.memory()?;
+        idle.push(mebibytes(memory.resident));
+        own.push(mebibytes(memory.own));
     }
     report.single("start after a kill, to the first answer", &times, "ms", Some(Goal::AtMost(100.0)));
     report.single("resident memory, fresh, after one request", &idle, "MB", Some(Goal::AtMost(40.0)));
+    report.single("of it, memory that is not a page of a file", &own, "MB", None);
     Ok(())
 }
 
