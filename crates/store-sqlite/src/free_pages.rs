@@ -23,17 +23,26 @@ pub(crate) fn prepare(connection: &Connection) -> Result<()> {
 
 /// Gives some pages back, and says whether there are more.
 pub(crate) fn give_back_some(connection: &Connection) -> Result<bool> {
-    if !has_more(connection)? {
+    if has_more(connection)? {
+        // Each step gives one page back.
+        connection.pragma(None, "incremental_vacuum", SLICE_PAGES, |_| Ok(())).map_err(backend)?;
+        if has_more(connection)? {
+            return Ok(true);
+        }
+    } else if !is_uncut(connection)? {
         return Ok(false);
     }
-    // Each step gives one page back.
-    connection.pragma(None, "incremental_vacuum", SLICE_PAGES, |_| Ok(())).map_err(backend)?;
-    let has_more = has_more(connection)?;
-    if !has_more {
-        // The file is cut when the log is folded into it.
-        connection.execute_batch("PRAGMA wal_checkpoint(passive)").map_err(backend)?;
-    }
-    Ok(has_more)
+    // The file is cut when the log is folded into it. While another thread does that, it is tried again.
+    connection.query_row("PRAGMA wal_checkpoint(passive)", (), |row| row.get(0)).map_err(backend)
+}
+
+/// Whether the file is longer than the database: pages were given back, and the log was not folded since.
+fn is_uncut(connection: &Connection) -> Result<bool> {
+    let pages =
+        |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0)).map_err(backend);
+    let bytes = pages("page_count")?.saturating_mul(pages("page_size")?);
+    let file = connection.path().and_then(|path| std::fs::metadata(path).ok());
+    Ok(file.is_some_and(|file| file.len() > bytes))
 }
 
 fn has_more(connection: &Connection) -> Result<bool> {
@@ -87,6 +96,24 @@ mod tests {
         assert_eq!(integrity(&connection, 5).unwrap(), Vec::<String>::new());
         let rows: i64 = connection.query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap();
         assert_eq!(rows, 101);
+    }
+
+    #[test]
+    fn a_file_that_a_reader_kept_from_being_cut_is_cut_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("test.db");
+        let connection = filled(&file);
+        connection.execute_batch("PRAGMA wal_checkpoint(truncate)").unwrap();
+        let length = || std::fs::metadata(&file).unwrap().len();
+        let before = length();
+        let reading = connect(&file, READER_CACHE_KIB).unwrap();
+        reading.execute_batch("BEGIN; SELECT * FROM t LIMIT 1").unwrap();
+        connection.execute_batch("DELETE FROM t WHERE k < 3900").unwrap();
+        while give_back_some(&connection).unwrap() {}
+        assert_eq!(length(), before, "the reader needs it");
+        reading.execute_batch("COMMIT").unwrap();
+        assert!(!give_back_some(&connection).unwrap());
+        assert!(length() < before / 2, "{before} {}", length());
     }
 
     #[test]

@@ -75,9 +75,9 @@ fn operations_list_the_statuses_they_can_have() {
     check("get", "/v4/things", "200 400 401 403 414 429 431 500 503");
     check("get", "/v4/things/{thingId}", "200 400 401 403 404 414 429 431 500 503");
     check("post", "/webhooks/{teamId}", "200 400 401 404 414 429 431 500 503 507");
-    check("get", "/healthz", "200 414 431 500");
-    check("get", "/readyz", "200 414 431 500 503");
-    check("get", "/openapi.json", "200 304 414 431 500 503");
+    check("get", "/healthz", "200 400 414 431 500");
+    check("get", "/readyz", "200 400 414 431 500 503");
+    check("get", "/openapi.json", "200 304 400 414 431 500 503");
 }
 
 #[test]

@@ -30,6 +30,10 @@ fn deleted_projects_give_their_space_back() {
     let [first, second, stays] = &tables[..] else { unreachable!() };
     let before = stays.rows(&[("pageSize", "1000")]);
 
+    // The log is folded into the file when the server ends.
+    server.terminate();
+    server.wait_for_end();
+    server.restart();
     let full = bytes();
     first.delete("").ok();
     server.api().delete("/v4/trash").ok();
