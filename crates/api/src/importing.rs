@@ -3,6 +3,8 @@
 mod json_lines;
 mod steps;
 
+use std::collections::HashSet;
+
 use rowmill_app::{App, Import, ImportColumn, ImportField, ImportRow, ImportedBatch};
 use rowmill_model::Limits;
 
@@ -122,15 +124,19 @@ async fn take_csv(
 
 fn csv_fields(first: &[String], shape: Shape) -> Vec<ImportField> {
     let numbered = |place: usize| format!("Column {}", place + 1);
-    let mut seen = std::collections::HashSet::new();
+    let headers: HashSet<&str> = first.iter().map(|text| shape.text(text).trim()).collect();
+    let mut seen = HashSet::new();
     let field = |(place, text): (usize, &String)| {
         let text = shape.text(text).trim();
         if !shape.has_header {
             return ImportField { name: place.to_string(), header: numbered(place) };
         }
         let header = if text.is_empty() { numbered(place) } else { text.to_owned() };
-        // Of two headers that are the same the later has a name of its own.
-        let name = if seen.insert(header.clone()) { header.clone() } else { format!("{header} ({place})") };
+        // Of two headers that are the same the later has a name of its own, which is no header of the file.
+        let mut name = header.clone();
+        while (name != header && headers.contains(name.as_str())) || !seen.insert(name.clone()) {
+            name = format!("{name} ({place})");
+        }
         ImportField { name, header }
     };
     first.iter().enumerate().map(field).collect()
@@ -343,5 +349,24 @@ impl<'c> RowImporter<'c> {
             .collect();
         self.told.fields_ignored = ignored;
         self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_a_file_has_a_name_of_its_own() {
+        let check = |headers: &[&str], expected: &[&str]| {
+            let first: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
+            let shape = Shape { has_header: true, is_marked: false, clears: false };
+            let names: Vec<String> = csv_fields(&first, shape).into_iter().map(|field| field.name).collect();
+            assert_eq!(names, expected, "{headers:?}");
+        };
+        check(&["Email", "", "Email"], &["Email", "Column 2", "Email (2)"]);
+        check(&["Email", "Email (2)", "Email"], &["Email", "Email (2)", "Email (2) (2)"]);
+        check(&["Email", "Email", "Email (1)"], &["Email", "Email (1) (1)", "Email (1)"]);
+        check(&["A", "A (1)", "A (1)", "A"], &["A", "A (1)", "A (1) (2)", "A (3)"]);
     }
 }
