@@ -25,15 +25,16 @@ fn deleted_projects_give_their_space_back() {
             table.insert((0..BATCH).map(row).collect());
         }
     }
+    // The log is folded into the file when the server ends.
+    server.terminate();
+    server.wait_for_end();
+    server.restart();
+    let tables: Vec<Table> = tables.iter().map(|table| table.through(&server.api())).collect();
     let file = server.folder().data().join("rowmill.db");
     let bytes = || std::fs::metadata(&file).unwrap().len();
     let [first, second, stays] = &tables[..] else { unreachable!() };
     let before = stays.rows(&[("pageSize", "1000")]);
 
-    // The log is folded into the file when the server ends.
-    server.terminate();
-    server.wait_for_end();
-    server.restart();
     let full = bytes();
     first.delete("").ok();
     server.api().delete("/v4/trash").ok();
