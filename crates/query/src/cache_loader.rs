@@ -57,44 +57,23 @@ impl CacheLoader {
         seq: u64,
         until: Instant,
     ) -> Result<Option<Arc<CachedProject>>, StoreError> {
-        let sorted = plan.keys.iter().map(|(name, _)| name.clone()).collect();
-        self.ready_for(project, WantedColumns { names: plan.names_with(also), sorted }, seq, until).await
-    }
-
-    /// The same, though the columns that it sorts by need not be in order.
-    pub(crate) async fn ready_unsorted(
-        &self,
-        project: &StoredProject,
-        plan: &Plan,
-        seq: u64,
-        until: Instant,
-    ) -> Result<Option<Arc<CachedProject>>, StoreError> {
-        let wanted = WantedColumns { names: plan.names(), sorted: Vec::new() };
-        self.ready_for(project, wanted, seq, until).await
-    }
-
-    async fn ready_for(
-        &self,
-        project: &StoredProject,
-        wanted: WantedColumns,
-        seq: u64,
-        until: Instant,
-    ) -> Result<Option<Arc<CachedProject>>, StoreError> {
         let id = project.project.id;
         let cached = self.cache.entry(id);
-        let WantedColumns { names, sorted } = &wanted;
-        if is_ready(&cached, names, sorted, seq) {
+        let names = plan.names_with(also);
+        let sorted: Vec<ColumnKey> = plan.keys.iter().map(|(name, _)| name.clone()).collect();
+        if is_ready(&cached, &names, &sorted, seq) {
             count_lookup("hit");
             return Ok(Some(cached));
         }
         count_lookup("miss");
-        if cached.is_refused(names) {
+        if cached.is_refused(&names) {
             return Ok(None);
         }
         // Read to the end even if whoever asked goes away: the next one asks the same.
         let task =
             LoadTask { loader: self.clone(), cached: Arc::clone(&cached), id, rows_about: project.row_count };
-        let work = async move { task.make_ready(Arc::new(wanted), seq, until).await };
+        let wanted = Arc::new(WantedColumns { names, sorted });
+        let work = async move { task.make_ready(wanted, seq, until).await };
         let made = tokio::spawn(Tenant::current().scope(work));
         match made.await.map_err(|failure| StoreError::Backend(failure.into()))? {
             Ok(()) => Ok(Some(cached)),

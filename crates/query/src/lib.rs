@@ -15,7 +15,6 @@ mod chunked_list;
 mod column;
 mod cursor;
 mod find;
-mod first_rows;
 mod groups;
 mod load;
 mod order;

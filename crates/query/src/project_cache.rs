@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
-use rowmill_model::sort::Direction;
 use rowmill_store::{Change, Spans};
 
 use crate::change_log::ChangeLog;
@@ -19,8 +18,6 @@ use crate::waiting_columns::WaitingColumns;
 
 /// How long to wait for word of a change that the store has and nobody has told of; then all is read anew.
 pub(crate) const CHANGE_WAIT_MAX: Duration = Duration::from_millis(500);
-/// How many first pages are found at the same time without an order.
-const FIRST_LOOKS_MAX: usize = 4;
 /// What a project counts for at least.
 const PROJECT_BYTES_MIN: usize = 4 * 1024;
 /// The orders of one project take at most one part in so many of the memory for all: whoever asks ever new questions does
@@ -38,8 +35,6 @@ pub(crate) struct CachedProject {
     /// What those wait for who do not hold it yet.
     pub(crate) waiting: WaitingColumns,
     snapshot: RwLock<Snapshot>,
-    /// Questions that are answered without an order.
-    pub(crate) first_looks: FirstLooks,
     pub(crate) orders: OrderCache,
     used: AtomicU64,
     bytes: AtomicUsize,
@@ -49,27 +44,6 @@ pub(crate) struct CachedProject {
     refused: Mutex<Option<(Vec<ColumnKey>, Instant)>>,
 }
 
-/// How many questions are being answered that look at all rows for the first few of them.
-#[derive(Debug, Default)]
-pub(crate) struct FirstLooks(AtomicUsize);
-
-/// One of them.
-pub(crate) struct FirstLook<'l>(&'l FirstLooks);
-
-impl FirstLooks {
-    /// `None` if there are too many.
-    pub(crate) fn join(&self) -> Option<FirstLook<'_>> {
-        let look = FirstLook(self);
-        (self.0.fetch_add(1, Ordering::Relaxed) < FIRST_LOOKS_MAX).then_some(look)
-    }
-}
-
-impl Drop for FirstLook<'_> {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl CachedProject {
     pub(crate) fn snapshot(&self) -> RwLockReadGuard<'_, Snapshot> {
         self.snapshot.read()
@@ -77,12 +51,6 @@ impl CachedProject {
 
     pub(crate) fn snapshot_mut(&self) -> RwLockWriteGuard<'_, Snapshot> {
         self.snapshot.write()
-    }
-
-    /// Whether the columns that a plan sorts by are in order.
-    pub(crate) fn is_sorted_by(&self, keys: &[(ColumnKey, Direction)]) -> bool {
-        let snapshot = self.snapshot();
-        keys.iter().all(|(name, _)| snapshot.ranks(name).is_some())
     }
 
     /// Whether rows are as they were between two changes, as far as that will be known.

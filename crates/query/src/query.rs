@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject, Wanted};
 
 use crate::blocking::blocking;
 use crate::budget::Budget;
 use crate::cache_loader::{CacheLoader, is_current};
-use crate::first_rows;
 use crate::order_cache::{CachedOrder, Slice, SliceOf, name_of};
 use crate::page::{Page, PageOf, Part, Start, cursor_behind, rank_before};
 use crate::plan::{Plan, slots_of};
@@ -23,8 +21,6 @@ use crate::stream::{self, Stream};
 
 /// How long a read may take, unless another time is set.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long after a first page its columns are put in order.
-const SORT_AFTER: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_millis(200) };
 /// How often a page is read whose rows change between being found and being read.
 pub(crate) const TRIES_MAX: usize = 4;
 
@@ -186,51 +182,6 @@ impl Query {
         }
     }
 
-    /// The first rows of a selection whose columns were not sorted by before. These are put in order afterwards, for the
-    /// questions to come. `None` if they are in order, or it takes that to answer.
-    async fn first_rows(
-        &self,
-        project: &StoredProject,
-        plan: &Arc<Plan>,
-        now: Timestamp,
-        part: &SliceOf,
-        seq: u64,
-        until: Instant,
-    ) -> Result<Option<Slice>> {
-        let Some(needed) = first_rows::rows_needed(plan, part, project.row_count) else { return Ok(None) };
-        let cached = self.loader.cache.entry(project.project.id);
-        if cached.is_sorted_by(&plan.keys) {
-            return Ok(None);
-        }
-        // Many who ask the same at once are answered sooner by one order for all.
-        let Some(_looking) = cached.first_looks.join() else { return Ok(None) };
-        let Some(cached) = self.loader.ready_unsorted(project, plan, seq, until).await? else {
-            return Ok(None);
-        };
-        if cached.is_sorted_by(&plan.keys) {
-            return Ok(None);
-        }
-        let (finding, part) = (Arc::clone(plan), part.clone());
-        let found =
-            blocking(move || first_rows::find(&finding, &cached.snapshot(), now, &part, needed)).await?;
-        if found.is_some() {
-            self.sort_later(project, plan, seq);
-        }
-        Ok(found)
-    }
-
-    /// Puts the columns that a plan sorts by in order, after whoever asks for a first page at this moment was answered.
-    fn sort_later(&self, project: &StoredProject, plan: &Arc<Plan>, seq: u64) {
-        let (loader, project, plan, patience) =
-            (self.loader.clone(), project.clone(), Arc::clone(plan), self.patience);
-        let sorting = async move {
-            tokio::time::sleep(SORT_AFTER).await;
-            // If it fails, the next question tries again.
-            let _ = loader.ready(&project, &plan, seq, SystemClock.monotonic() + patience).await;
-        };
-        tokio::spawn(Tenant::current().scope(sorting));
-    }
-
     /// Some rows of a selection at least as new as a change; `None` if the columns do not fit into memory.
     async fn slice(
         &self,
@@ -250,9 +201,6 @@ impl Query {
             Some(order) => Arc::clone(&order.plan),
             None => Plan::of(selection, project).await?,
         };
-        if let Some(slice) = self.first_rows(project, &plan, now, part, seq, until).await? {
-            return Ok(Some(slice));
-        }
         // A column may be given up between being there and being looked at.
         for _ in 0..TRIES_MAX {
             let Some(cached) = self.loader.ready(project, &plan, seq, until).await? else { return Ok(None) };

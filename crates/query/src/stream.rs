@@ -182,8 +182,8 @@ impl Stream<'_> {
         wanted: usize,
     ) -> Result<Picked> {
         let order = Arc::clone(order);
-        let pick = (TopK::new(wanted), 0_u64);
-        let fold = move |(pick, matched): &mut (TopK<u64>, u64), row: RowRef<'_>, view: &RowView<'_>| {
+        let pick = (TopK::new(Arc::clone(&order), wanted), 0_u64);
+        let fold = move |(pick, matched): &mut (TopK, u64), row: RowRef<'_>, view: &RowView<'_>| {
             *matched += 1;
             let key = order.key(view);
             if !from.as_ref().is_some_and(|place| place.is_behind(&key, row.position)) {

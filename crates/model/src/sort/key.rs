@@ -16,9 +16,11 @@ pub struct Key(Box<[u8]>);
 impl Key {
     /// Of a row's cells as raw JSON, the most important first.
     pub fn of<'a>(cells: impl IntoIterator<Item = (&'a str, Direction)>) -> Self {
-        let mut bytes = Vec::new();
-        write_row_key(cells, &mut bytes);
-        Self(bytes.into())
+        let mut writer = KeyWriter::default();
+        for (raw, direction) in cells {
+            writer.push(Some(raw), direction);
+        }
+        writer.finish()
     }
 
     /// A key that was taken as bytes before.
@@ -44,15 +46,8 @@ const OBJECT: u8 = 0x60;
 
 /// Adds to `bytes` what a cell is sorted by, ascending: such runs compare as [`Key`]s of that cell alone do.
 pub fn write_key(raw: &str, bytes: &mut Vec<u8>) {
-    write_row_key([(raw, Direction::Asc)], bytes);
-}
-
-/// Adds to `bytes` what [`Key::of`] makes of these cells.
-pub fn write_row_key<'a>(cells: impl IntoIterator<Item = (&'a str, Direction)>, bytes: &mut Vec<u8>) {
     let mut writer = KeyWriter { bytes: std::mem::take(bytes) };
-    for (raw, direction) in cells {
-        writer.push(Some(raw), direction);
-    }
+    writer.push(Some(raw), Direction::Asc);
     *bytes = writer.bytes;
 }
 

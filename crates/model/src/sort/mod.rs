@@ -19,7 +19,7 @@ use crate::row::{RowView, Source};
 use crate::table::Table;
 
 pub use direction::Direction;
-pub use key::{Key, is_empty_key, write_key, write_row_key};
+pub use key::{Key, is_empty_key, write_key};
 
 /// The most columns rows are sorted by.
 pub const SORT_KEYS_MAX: usize = 20;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::made::{create, now, selection_of};
 use crate::cache_loader::CacheLoader;
 use crate::order_cache::name_of;
-use crate::page::{Page, PageOf, Start};
+use crate::page::{PageOf, Start};
 use crate::plan::Plan;
 use crate::project_cache::ProjectCache;
 use crate::query::Query;
@@ -188,47 +188,11 @@ pub(super) async fn ask(query: &Query, project: &StoredProject, selection: Selec
 }
 
 #[tokio::test]
-async fn the_first_page_needs_no_order_and_is_the_same_as_with_one() {
-    let (store, project) = filled(2_000).await;
-    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
-    let cached = query.loader.cache.entry(project.project.id);
-    let selection = sorted_by_a_without("7");
-    let page = |offset: u64| PageOf {
-        selection: selection.clone(),
-        start: Start::Offset(offset),
-        limit: 20,
-        include_total: true,
-        slots: WantedSlots::none(),
-        now: now(),
-    };
-    let told = |page: Page| {
-        let positions: Vec<u64> = page.rows.iter().map(|row| row.position).collect();
-        (positions, page.total, page.next)
-    };
-    let plan = Plan::compile(&selection, &project.project.table);
-    let first = told(query.page(&project, page(40)).await.unwrap());
-    assert_eq!(cached.orders.len(), 0);
-    // What follows is quick, because the column is put in order afterwards.
-    for _ in 0..1_000 {
-        if cached.is_sorted_by(&plan.keys) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    assert!(cached.is_sorted_by(&plan.keys));
-    assert_eq!(told(query.page(&project, page(40)).await.unwrap()), first);
-    assert_eq!(cached.orders.len(), 1);
-    assert_eq!(first.0.len(), 20);
-}
-
-#[tokio::test]
 async fn as_many_orders_are_kept_as_fit() {
     const ASKED: usize = 100;
     let (store, project) = filled(2_000).await;
     let query = Query::with_memory(Arc::clone(&store), 1 << 30);
     let orders = || query.loader.cache.entry(project.project.id);
-    // The first page of all is found without an order.
-    query.positions(&project, sorted_by_a_without("0"), now()).await.unwrap();
     for number in 0..ASKED {
         ask(&query, &project, sorted_by_a_without(&number.to_string())).await;
     }
