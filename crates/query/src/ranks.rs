@@ -4,6 +4,8 @@
 //! same if neither does. Which comes first is said by `model`'s sort keys, once a value. Labels leave room
 //! between them, so that a value that comes later finds its place without moving the others.
 
+use std::cmp::Ordering;
+
 use rowmill_model::sort::{Direction, is_empty_key, write_key};
 
 use crate::chunked_list::{ChunkedList, ListPosition};
@@ -27,19 +29,24 @@ impl Ranks {
     /// Puts all values in order.
     pub(crate) fn of(values: &Values) -> Self {
         let sorted = sort(values);
+        let groups = sorted.iter().filter(|value| value.is_first && !value.is_empty).count();
+        let gap = gap_between(u32::try_from(groups).unwrap_or(u32::MAX));
         let mut labels = vec![EMPTY; values.len()];
-        let mut group = 0;
+        let mut next = 0_u32;
         for Sorted { number, is_first, is_empty } in &sorted {
-            group += u32::from(*is_first && !is_empty);
-            if let Some(label) = labels.get_mut(*number as usize).filter(|_| !is_empty) {
-                *label = group;
+            if *is_empty {
+                continue;
+            }
+            if *is_first {
+                next = next.saturating_add(gap).min(EMPTY - 1);
+            }
+            if let Some(label) = labels.get_mut(*number as usize) {
+                *label = next;
             }
         }
         let has_ties = sorted.iter().any(|value| !value.is_first);
         let sorted: Vec<u32> = sorted.into_iter().map(|value| value.number).collect();
-        let mut ranks = Self { labels, sorted: sorted.into(), has_ties };
-        ranks.spread();
-        ranks
+        Self { labels, sorted: sorted.into(), has_ties }
     }
 
     pub(crate) fn label(&self, number: usize) -> u32 {
@@ -208,8 +215,7 @@ impl Ranks {
             let label = self.label(number as usize);
             groups += u32::from(label != EMPTY && last.replace(label) != Some(label));
         }
-        // Half of the room is left for what comes behind the last.
-        let gap = (EMPTY / 2 / groups.saturating_add(1)).max(1);
+        let gap = gap_between(groups);
         let (mut last, mut next) = (None, 0_u32);
         for number in self.sorted.iter() {
             let Some(label) = self.labels.get_mut(number as usize).filter(|label| **label != EMPTY) else {
@@ -233,6 +239,11 @@ impl Ranks {
 
 /// How far apart values are that come one behind the other, as times do.
 const LAST_GAP: u32 = 1 << 10;
+
+/// How far apart labels are put where there are so many of them. Half of the room is left for what comes behind the last.
+fn gap_between(groups: u32) -> u32 {
+    (EMPTY / 2 / groups.saturating_add(1)).max(1)
+}
 
 /// How far apart the fewest labels are put that are moved to make room.
 const ROOM_MIN: u32 = 8;
@@ -271,7 +282,12 @@ impl Keys {
 struct Entry {
     bytes: u64,
     number: u32,
+    /// Whether the one before is another.
+    is_first: bool,
 }
+
+/// What [`word`] makes of the key of an empty value.
+const EMPTY_WORD: u64 = 0xff << 56;
 
 /// A value at its place in the order.
 struct Sorted {
@@ -296,9 +312,13 @@ fn sort(values: &Values) -> Vec<Sorted> {
         let mut shares: Vec<Vec<Entry>> = vec![Vec::new(); bounds.len() + 1];
         for number in part.clone().filter_map(|number| u32::try_from(number).ok()) {
             let key = key_of(number);
-            let share = bounds.partition_point(|bound| bound.as_slice() <= key);
-            if let Some(share) = shares.get_mut(share) {
-                share.push(Entry { bytes: word(key, 0), number });
+            let bytes = word(key, 0);
+            let is_up_to = |(bound, whole): &(u64, Vec<u8>)| match bound.cmp(&bytes) {
+                Ordering::Equal => whole.as_slice() <= key,
+                order => order == Ordering::Less,
+            };
+            if let Some(share) = shares.get_mut(bounds.partition_point(is_up_to)) {
+                share.push(Entry { bytes, number, is_first: true });
             }
         }
         shares
@@ -307,21 +327,26 @@ fn sort(values: &Values) -> Vec<Sorted> {
     let sorted = parallel::map(&shares, |share| {
         let mut entries: Vec<Entry> =
             halves.iter().filter_map(|half| half.get(*share)).flatten().copied().collect();
-        sort_from(&mut entries, 0, &key_of);
-        let mut last: Option<&[u8]> = None;
-        let place = |entry: Entry| {
-            let key = key_of(entry.number);
-            // What is the same is in one thread's part.
-            let is_first = last.replace(key) != Some(key);
-            Sorted { number: entry.number, is_first, is_empty: is_empty_key(key) }
-        };
-        entries.into_iter().map(place).collect::<Vec<Sorted>>()
+        // Empty values come last, and share their only byte with no other.
+        let empty = |entry: &Entry| entry.bytes == EMPTY_WORD;
+        entries.sort_unstable_by_key(|entry| (entry.bytes, entry.number));
+        let filled = entries.partition_point(|entry| !empty(entry));
+        sort_ties(&mut entries, 0, &key_of);
+        // What is the same is in one thread's part.
+        let sorted = entries.into_iter().enumerate();
+        sorted
+            .map(|(place, Entry { number, is_first, .. })| Sorted {
+                number,
+                is_first,
+                is_empty: place >= filled,
+            })
+            .collect::<Vec<Sorted>>()
     });
     sorted.into_iter().flatten().collect()
 }
 
-/// Keys that cut all values into parts of about the same size.
-fn sample<'k>(len: usize, parts: usize, key_of: &impl Fn(u32) -> &'k [u8]) -> Vec<Vec<u8>> {
+/// Keys that cut all values into parts of about the same size, each behind its first bytes.
+fn sample<'k>(len: usize, parts: usize, key_of: &impl Fn(u32) -> &'k [u8]) -> Vec<(u64, Vec<u8>)> {
     const SAMPLES: usize = 1_024;
     if parts < 2 {
         return Vec::new();
@@ -330,21 +355,27 @@ fn sample<'k>(len: usize, parts: usize, key_of: &impl Fn(u32) -> &'k [u8]) -> Ve
     let numbers = (0..len).step_by(step).filter_map(|number| u32::try_from(number).ok());
     let mut keys: Vec<&[u8]> = numbers.map(key_of).collect();
     keys.sort_unstable();
-    (1..parts).filter_map(|part| keys.get(keys.len() * part / parts)).map(|key| key.to_vec()).collect()
+    let bounds = (1..parts).filter_map(|part| keys.get(keys.len() * part / parts));
+    bounds.map(|key| (word(key, 0), key.to_vec())).collect()
 }
 
-/// Sorts entries whose keys are alike before `depth`, eight bytes at a time.
-fn sort_from<'k>(entries: &mut [Entry], depth: usize, key_of: &impl Fn(u32) -> &'k [u8]) {
-    entries.sort_unstable_by_key(|entry| (entry.bytes, entry.number));
+/// Puts those in order that are sorted by eight bytes of their keys, and the same in these and before; says which are the
+/// same in all. Looking at keys again is what takes long, as they lie anywhere: only ties do.
+fn sort_ties<'k>(entries: &mut [Entry], depth: usize, key_of: &impl Fn(u32) -> &'k [u8]) {
     for run in entries.chunk_by_mut(|a, b| a.bytes == b.bytes) {
+        if run.len() < 2 {
+            continue;
+        }
         let deeper = depth + 8;
         // No key is the start of another, so keys alike up to where one ends are the same.
-        let goes_on = run.len() > 1 && run.first().is_some_and(|entry| key_of(entry.number).len() > deeper);
-        if goes_on {
+        if run.first().is_some_and(|entry| key_of(entry.number).len() > deeper) {
             for entry in run.iter_mut() {
                 entry.bytes = word(key_of(entry.number), deeper);
             }
-            sort_from(run, deeper, key_of);
+            run.sort_unstable_by_key(|entry| (entry.bytes, entry.number));
+            sort_ties(run, deeper, key_of);
+        } else {
+            run.iter_mut().skip(1).for_each(|entry| entry.is_first = false);
         }
     }
 }

@@ -150,6 +150,10 @@ impl KeyWriter {
 
     /// Text in the order of its characters. A 0 ends a run, so 0 and 1 are written as pairs.
     fn push_bytes(&mut self, text: &str) {
+        if text.bytes().all(|byte| byte > 1) {
+            self.bytes.extend_from_slice(text.as_bytes());
+            return;
+        }
         for byte in text.bytes() {
             match byte {
                 0 | 1 => self.bytes.extend([1, byte + 1]),
