@@ -11,6 +11,7 @@ pub mod answer_schema;
 pub mod bounded_json;
 pub mod cell;
 pub mod cell_image;
+pub mod cell_picker;
 pub mod cell_status;
 pub mod column;
 pub mod connection_failure;

@@ -51,6 +51,67 @@ impl Column {
         }
     }
 
+    /// The rows of several columns, one behind the other.
+    pub(crate) fn concat(name: &ColumnKey, parts: &[&Self]) -> Result<Self, Full> {
+        let mut all = Self::new(name);
+        match &mut all {
+            Self::Values(all) => {
+                let parts = || parts.iter().filter_map(|part| part.values());
+                all.reserve(parts());
+                parts().try_for_each(|part| all.append(part))?;
+                all.shrink();
+            }
+            Self::States(all) => {
+                let parts = parts.iter().filter_map(|part| match part {
+                    Self::States(state_facts) => Some(state_facts.as_slice()),
+                    Self::Values(_) => None,
+                });
+                *all = parts.collect::<Vec<_>>().concat();
+            }
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn values(&self) -> Option<&ValueColumn> {
+        match self {
+            Self::Values(column) => Some(column),
+            Self::States(_) => None,
+        }
+    }
+
+    /// Adds a copy of a row of another column; an empty cell if there is no such row.
+    pub(crate) fn push_from(&mut self, other: &Self, row: Option<usize>) -> Result<(), Full> {
+        match self {
+            Self::Values(column) => {
+                let raw = row.and_then(|row| Some(other.values()?.raw(row))).unwrap_or_default();
+                column.push(raw)
+            }
+            Self::States(column) => {
+                let state_facts = match other {
+                    Self::States(others) => row.and_then(|row| others.get(row)).copied(),
+                    Self::Values(_) => None,
+                };
+                column.push(state_facts.unwrap_or_default());
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds rows with empty cells.
+    pub(crate) fn grow(&mut self, rows: usize) -> Result<(), Full> {
+        match self {
+            Self::Values(column) => {
+                (0..rows).try_for_each(|_| column.push(""))?;
+                let ValueColumn { values, ranks, .. } = &mut **column;
+                if let Some(ranks) = ranks {
+                    ranks.extend(values);
+                }
+            }
+            Self::States(column) => column.resize(column.len() + rows, StateFacts::default()),
+        }
+        Ok(())
+    }
+
     /// Writes a row's cell with a change of the snapshot; the row behind the last is a new one.
     pub(crate) fn set(&mut self, row: usize, cell: &Cell, epoch: u64) -> Result<(), Full> {
         match (self, cell) {
@@ -86,39 +147,40 @@ impl ColumnKey {
         }
     }
 
-    /// What the column holds of a row, raw JSON handed to `take` if it is a value.
-    pub(crate) fn read<T>(
-        &self,
-        cells: &Cells<'_>,
-        states: &CellStates,
-        value: impl FnOnce(&str) -> T,
-        state: impl FnOnce(StateFacts) -> T,
-    ) -> T {
-        match self {
-            Self::State { slot } => state(states.get(*slot).map(StateFacts::of).unwrap_or_default()),
-            Self::Value { slot, paths, typed } => {
-                let value = |raw: &str| match typed {
-                    Some(typed) => value(&typed.of(raw)),
-                    None => value(raw),
-                };
-                match (cells.get(*slot), paths.as_slice()) {
-                    (None, _) => value(""),
-                    (Some(raw), []) => value(raw),
-                    (Some(raw), [first, rest @ ..]) => {
-                        let found = first.resolve(raw).and_then(|found| {
-                            rest.iter().try_fold(found.into_owned(), |raw, path| {
-                                path.resolve(&raw).map(std::borrow::Cow::into_owned)
-                            })
-                        });
-                        value(found.as_deref().unwrap_or_default())
-                    }
-                }
+    /// What the column holds of the value in its slot, which is `None` where that is null; nothing for a column of states.
+    pub(crate) fn read_value<T>(&self, raw: Option<&str>, take: impl FnOnce(&str) -> T) -> T {
+        let Self::Value { paths, typed, .. } = self else { return take("") };
+        let take = |raw: &str| match typed {
+            Some(typed) => take(&typed.of(raw)),
+            None => take(raw),
+        };
+        match (raw, paths.as_slice()) {
+            (None, _) => take(""),
+            (Some(raw), []) => take(raw),
+            (Some(raw), [first, rest @ ..]) => {
+                let found = first.resolve(raw).and_then(|found| {
+                    rest.iter().try_fold(found.into_owned(), |raw, path| {
+                        path.resolve(&raw).map(std::borrow::Cow::into_owned)
+                    })
+                });
+                take(found.as_deref().unwrap_or_default())
             }
         }
     }
 
+    /// What the column holds of a cell's state.
+    pub(crate) fn read_state(&self, states: &CellStates) -> StateFacts {
+        match self {
+            Self::State { slot } => states.get(*slot).map(StateFacts::of).unwrap_or_default(),
+            Self::Value { .. } => StateFacts::default(),
+        }
+    }
+
     pub(crate) fn cell(&self, cells: &Cells<'_>, states: &CellStates) -> Cell {
-        self.read(cells, states, |raw| Cell::Value(raw.into()), Cell::State)
+        match self {
+            Self::Value { slot, .. } => self.read_value(cells.get(*slot), |raw| Cell::Value(raw.into())),
+            Self::State { .. } => Cell::State(self.read_state(states)),
+        }
     }
 }
 
@@ -234,6 +296,15 @@ impl ValueColumn {
             }
             return Ok(());
         }
+        self.push_at(raw, epoch)
+    }
+
+    /// Adds a row to a column that nothing was changed in yet.
+    pub(crate) fn push(&mut self, raw: &str) -> Result<(), Full> {
+        self.push_at(raw, 0)
+    }
+
+    fn push_at(&mut self, raw: &str, epoch: u64) -> Result<(), Full> {
         let number = self.add(raw)?;
         self.rows += 1;
         if let Some(numbers) = &mut self.numbers {
@@ -243,6 +314,54 @@ impl ValueColumn {
             self.stop_sharing_in_vain(epoch)?;
         }
         Ok(())
+    }
+
+    /// A column that does not look whether values repeat.
+    pub(crate) fn unshared() -> Self {
+        Self { numbers: None, by_hash: None, ..Self::default() }
+    }
+
+    /// Makes room for the rows of other columns.
+    fn reserve<'c>(&mut self, others: impl Iterator<Item = &'c Self>) {
+        let (mut rows, mut values, mut bytes, mut is_shared) = (0, 0, 0, false);
+        for other in others {
+            rows += other.rows;
+            values += other.values.len();
+            bytes += other.values.texts().len();
+            is_shared |= other.is_shared();
+        }
+        if is_shared {
+            self.numbers.get_or_insert_default().reserve_exact(rows);
+        } else {
+            self.values.reserve(values, bytes);
+        }
+    }
+
+    /// Adds the rows of another column. Nothing was changed in either of them yet.
+    fn append(&mut self, other: &Self) -> Result<(), Full> {
+        if self.rows == 0 && !other.is_shared() {
+            (self.by_hash, self.numbers) = (None, None);
+        }
+        match (&other.numbers, &mut self.numbers) {
+            (None, None) => {
+                self.values.append(&other.values)?;
+                self.rows += other.rows;
+                Ok(())
+            }
+            (Some(numbers), Some(_)) => {
+                let here: Vec<u32> = (0..other.values.len())
+                    .map(|number| self.add(other.values.get(number)))
+                    .collect::<Result<_, _>>()?;
+                let number_here = |number: &u32| here.get(*number as usize).copied().unwrap_or_default();
+                if let Some(own) = &mut self.numbers {
+                    own.extend(numbers.iter().map(number_here));
+                }
+                self.rows += other.rows;
+                self.stop_sharing_in_vain(0)
+            }
+            // Values that repeat in some parts of a table only.
+            _ => (0..other.rows).try_for_each(|row| self.push(other.raw(row))),
+        }
     }
 
     /// The number of a value, which is added if it is not known.

@@ -2,23 +2,27 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
+use rowmill_model::cell_picker::CellPicker;
 use rowmill_model::record::Cells;
 use rowmill_store::{RowRef, ScanDetail, ScanLook, Spans, Store, StoreError, WantedSlots};
 
-use crate::column::{Column, ColumnKey, StateFacts};
+use crate::column::{Column, ColumnKey, ValueColumn};
 use crate::parallel;
 use crate::ranks::Ranks;
 use crate::scan::{self, IDLE};
 use crate::snapshot::Patch;
-use crate::values::Values;
+use crate::values::Full;
 
 /// Rows that are read in one go.
 const RUN_ROWS: u64 = 1 << 16;
+
+/// After so many bytes a reader counts them with those of the others.
+const COUNT_EVERY: usize = 1 << 16;
 
 /// Columns of a project as they were read, some runs of rows later than others.
 #[derive(Debug)]
@@ -36,14 +40,9 @@ pub(crate) struct Loaded {
 struct RowRun {
     positions: Vec<u32>,
     /// By name.
-    cells: Vec<ColumnCells>,
-}
-
-/// One column's cells of some rows.
-#[derive(Debug)]
-enum ColumnCells {
-    Values(Values),
-    States(Vec<StateFacts>),
+    columns: Vec<Column>,
+    /// Bytes that are not counted yet.
+    uncounted: usize,
 }
 
 /// What reading may take.
@@ -77,22 +76,26 @@ pub(crate) async fn load(
 ) -> Result<Loaded, LoadError> {
     // The last run is open: how far positions reach is not known.
     let runs = rows_about / RUN_ROWS;
-    let next = Arc::new(AtomicUsize::new(0));
-    let taken = Arc::new(AtomicUsize::new(0));
+    let reading = Arc::new(Reading {
+        names: names.to_vec(),
+        budget,
+        next: AtomicUsize::new(0),
+        taken: AtomicUsize::new(0),
+        are_unshared: names.iter().map(|_| AtomicBool::new(false)).collect(),
+    });
     let mut readers = tokio::task::JoinSet::new();
     for _ in 0..parallel::count() {
-        let (store, names) = (Arc::clone(store), Arc::<[ColumnKey]>::from(names));
-        let (next, taken) = (Arc::clone(&next), Arc::clone(&taken));
+        let (store, reading) = (Arc::clone(store), Arc::clone(&reading));
         readers.spawn(Tenant::current().scope(async move {
             let mut done = Vec::new();
             loop {
-                let run = next.fetch_add(1, Ordering::Relaxed) as u64;
+                let run = reading.next.fetch_add(1, Ordering::Relaxed) as u64;
                 if run > runs {
                     return Ok::<_, LoadError>(done);
                 }
                 let last = if run == runs { u64::MAX } else { (run + 1) * RUN_ROWS - 1 };
                 let spans = Spans::run(run * RUN_ROWS, last);
-                let (read, seq) = read_run(&*store, project, spans, &names, &taken, budget).await?;
+                let (read, seq) = read_run(&*store, project, spans, &reading).await?;
                 done.push((run, read, seq));
             }
         }));
@@ -118,46 +121,89 @@ async fn read_run(
     store: &dyn Store,
     project: ProjectId,
     spans: Spans,
-    names: &Arc<[ColumnKey]>,
-    taken: &Arc<AtomicUsize>,
-    budget: LoadBudget,
+    reading: &Arc<Reading>,
 ) -> Result<(RowRun, u64), LoadError> {
-    let lane = |name: &ColumnKey| match name {
-        ColumnKey::Value { .. } => ColumnCells::Values(Values::default()),
-        ColumnKey::State { .. } => ColumnCells::States(Vec::new()),
-    };
-    let run = RowRun { positions: Vec::new(), cells: names.iter().map(lane).collect() };
-    let (columns, taken) = (Arc::clone(names), Arc::clone(taken));
-    let fold = move |run: &mut RowRun, row: RowRef<'_>, cells: Cells<'_>| {
-        let states = row.states.unwrap_or(&IDLE);
+    let run = RowRun { positions: Vec::new(), columns: reading.columns(), uncounted: 0 };
+    let shared = Arc::clone(reading);
+    let mut picker = reading.picker();
+    let fold = move |run: &mut RowRun, row: RowRef<'_>| {
         // Positions beyond 32 bits are not held.
         run.positions.push(u32::try_from(row.position).map_err(|_| LoadError::TooLarge)?);
+        let states = row.states.unwrap_or(&IDLE);
+        let picked = picker.pick(row.values).map_err(StoreError::from)?;
         let mut bytes = 4;
-        for (name, lane) in columns.iter().zip(&mut run.cells) {
-            match lane {
-                ColumnCells::Values(values) => {
-                    let pushed =
-                        name.read(&cells, states, |raw| (values.push(raw), raw.len()), |_| (Ok(0), 0));
-                    pushed.0.map_err(|_| LoadError::TooLarge)?;
-                    bytes += pushed.1 + 4;
+        for ((number, name), column) in shared.names.iter().enumerate().zip(&mut run.columns) {
+            match column {
+                Column::Values(column) => {
+                    let raw = picked.get(number).map_err(StoreError::from)?;
+                    let (pushed, len) = name.read_value(raw, |raw| (column.push(raw), raw.len()));
+                    pushed.map_err(|_| LoadError::TooLarge)?;
+                    bytes += len + 4;
                 }
-                ColumnCells::States(state_facts) => {
-                    state_facts.push(name.read(
-                        &cells,
-                        states,
-                        |_| StateFacts::default(),
-                        |state_facts| state_facts,
-                    ));
+                Column::States(column) => {
+                    column.push(name.read_state(states));
                     bytes += 2;
                 }
             }
         }
-        if taken.fetch_add(bytes, Ordering::Relaxed) > budget.bytes_max {
-            return Err(LoadError::TooLarge);
+        run.uncounted += bytes;
+        if run.uncounted >= COUNT_EVERY {
+            shared.count(run)?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok::<_, LoadError>(ControlFlow::Continue(()))
     };
-    scan::fold(store, project, (spans, look(names)), budget.until, run, fold).await
+    let look = look(&reading.names);
+    let (mut run, seq) = scan::fold(store, project, (spans, look), reading.budget.until, run, fold).await?;
+    reading.count(&mut run)?;
+    reading.learn(&run);
+    Ok((run, seq))
+}
+
+/// What all readers of a project share.
+#[derive(Debug)]
+struct Reading {
+    names: Vec<ColumnKey>,
+    budget: LoadBudget,
+    /// The next run.
+    next: AtomicUsize,
+    /// Bytes that were read so far.
+    taken: AtomicUsize,
+    /// By name: whether its values were found to repeat too little to be shared.
+    are_unshared: Vec<AtomicBool>,
+}
+
+impl Reading {
+    /// Empty columns for a run.
+    fn columns(&self) -> Vec<Column> {
+        let column = |(name, is_unshared): (&ColumnKey, &AtomicBool)| match Column::new(name) {
+            Column::Values(_) if is_unshared.load(Ordering::Relaxed) => {
+                Column::Values(Box::new(ValueColumn::unshared()))
+            }
+            column => column,
+        };
+        self.names.iter().zip(&self.are_unshared).map(column).collect()
+    }
+
+    /// Finds the values of a row, by name.
+    fn picker(&self) -> CellPicker {
+        CellPicker::new(self.names.iter().map(ColumnKey::value_slot))
+    }
+
+    /// Counts what a run has taken since this was last asked.
+    fn count(&self, run: &mut RowRun) -> Result<(), LoadError> {
+        let bytes = std::mem::take(&mut run.uncounted);
+        let taken = self.taken.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if taken > self.budget.bytes_max { Err(LoadError::TooLarge) } else { Ok(()) }
+    }
+
+    /// Notes whose values hardly repeat in a run, so that other runs do not find it out again.
+    fn learn(&self, run: &RowRun) {
+        for (column, is_unshared) in run.columns.iter().zip(&self.are_unshared) {
+            if column.values().is_some_and(|column| !column.is_shared()) {
+                is_unshared.store(true, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 impl Loaded {
@@ -173,61 +219,46 @@ impl Loaded {
         positions: &[u32],
         sorted: &[ColumnKey],
     ) -> Result<Vec<(ColumnKey, Column)>, LoadError> {
-        let Self { names, runs, .. } = self;
-        let numbered: Vec<(usize, ColumnKey)> = names.into_iter().enumerate().collect();
-        let columns = parallel::map(&numbered, |(lane, name)| {
-            let mut column = fill(name, *lane, &runs, positions)?;
-            column.shrink();
+        let are_all = self.runs.iter().flat_map(|run| &run.positions).eq(positions);
+        let numbered: Vec<(usize, &ColumnKey)> = self.names.iter().enumerate().collect();
+        let columns = parallel::map(&numbered, |(number, name)| {
+            let parts: Vec<&Column> = self.runs.iter().filter_map(|run| run.columns.get(*number)).collect();
+            let made = if are_all {
+                Column::concat(name, &parts)
+            } else {
+                fill(name, &self.runs, &parts, positions)
+            };
+            let mut column = made.map_err(|_| LoadError::TooLarge)?;
             if let Column::Values(column) = &mut column
                 && sorted.contains(name)
             {
                 column.ranks = Some(Ranks::of(&column.values));
             }
-            Ok((name.clone(), column))
+            Ok(((*name).clone(), column))
         });
         columns.into_iter().collect()
     }
 }
 
-fn fill(name: &ColumnKey, lane: usize, runs: &[RowRun], positions: &[u32]) -> Result<Column, LoadError> {
+/// A column of rows that are not quite those that were read.
+fn fill(name: &ColumnKey, runs: &[RowRun], parts: &[&Column], positions: &[u32]) -> Result<Column, Full> {
     let mut column = Column::new(name);
-    let mut wanted = positions.iter().enumerate().peekable();
-    for run in runs {
-        let Some(lane) = run.cells.get(lane) else { continue };
+    let nothing = Column::new(name);
+    let mut wanted = positions.iter().peekable();
+    for (run, part) in runs.iter().zip(parts) {
         for (index, position) in run.positions.iter().enumerate() {
             // Rows that were not read are gone; rows that are not wanted come later.
-            while let Some((row, _)) = wanted.next_if(|(_, at)| *at < position) {
-                put(&mut column, row, lane, None)?;
+            while wanted.next_if(|at| *at < position).is_some() {
+                column.push_from(&nothing, None)?;
             }
-            if let Some((row, _)) = wanted.next_if(|(_, at)| *at == position) {
-                put(&mut column, row, lane, Some(index))?;
+            if wanted.next_if(|at| *at == position).is_some() {
+                column.push_from(part, Some(index))?;
             }
         }
     }
-    let nothing = ColumnCells::States(Vec::new());
-    for (row, _) in wanted {
-        put(&mut column, row, &nothing, None)?;
-    }
+    wanted.try_for_each(|_| column.push_from(&nothing, None))?;
+    column.shrink();
     Ok(column)
-}
-
-fn put(column: &mut Column, row: usize, lane: &ColumnCells, index: Option<usize>) -> Result<(), LoadError> {
-    match (column, lane) {
-        (Column::Values(column), ColumnCells::Values(values)) => {
-            column.set(row, index.map_or("", |index| values.get(index)), 0).map_err(|_| LoadError::TooLarge)
-        }
-        (Column::Values(column), ColumnCells::States(_)) => {
-            column.set(row, "", 0).map_err(|_| LoadError::TooLarge)
-        }
-        (Column::States(column), lane) => {
-            let state_facts = match lane {
-                ColumnCells::States(state_facts) => index.and_then(|index| state_facts.get(index)).copied(),
-                ColumnCells::Values(_) => None,
-            };
-            column.push(state_facts.unwrap_or_default());
-            Ok(())
-        }
-    }
 }
 
 /// Reads these columns of some rows.
@@ -240,7 +271,8 @@ pub(crate) async fn read_patch(
 ) -> Result<(Patch, u64), StoreError> {
     let look = look(&names);
     let patch = Patch { spans: spans.clone(), names, rows: Vec::new() };
-    let fold = |patch: &mut Patch, row: RowRef<'_>, cells: Cells<'_>| {
+    let fold = |patch: &mut Patch, row: RowRef<'_>| {
+        let cells = Cells::unpack(row.values)?;
         let states = row.states.unwrap_or(&IDLE);
         let cells = patch.names.iter().map(|name| name.cell(&cells, states)).collect();
         patch.rows.push((row.position, cells));

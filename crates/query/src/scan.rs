@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_model::record::Cells;
 use rowmill_model::{CellStates, ProjectId};
 use rowmill_store::{RowRef, ScanLook, Spans, Store, StoreError};
 
@@ -25,7 +24,7 @@ pub(crate) async fn fold<T, E>(
     (spans, look): (Spans, ScanLook),
     until: Instant,
     kept: T,
-    mut fold: impl FnMut(&mut T, RowRef<'_>, Cells<'_>) -> Result<ControlFlow<()>, E> + Send + 'static,
+    mut fold: impl FnMut(&mut T, RowRef<'_>) -> Result<ControlFlow<()>, E> + Send + 'static,
 ) -> Result<(T, u64), E>
 where
     T: Send + 'static,
@@ -47,10 +46,7 @@ where
         let outcome = if is_time_to_look && is_over(&is_cancelled, until) {
             Err(StoreError::TooLong.into())
         } else {
-            match Cells::unpack(row.values) {
-                Ok(cells) => fold(&mut state.kept, row, cells),
-                Err(damaged) => Err(StoreError::from(damaged).into()),
-            }
+            fold(&mut state.kept, row)
         };
         outcome.unwrap_or_else(|failure| {
             state.failure = Some(failure);

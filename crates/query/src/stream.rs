@@ -209,7 +209,8 @@ impl Stream<'_> {
         let document = Arc::clone(&self.project.project);
         let predicate = predicate_of(selection, &document).await?;
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), &document.table);
-        let look = move |kept: &mut T, row: RowRef<'_>, cells: Cells<'_>| {
+        let look = move |kept: &mut T, row: RowRef<'_>| {
+            let cells = Cells::unpack(row.values)?;
             let view = RowView::new(&document.table, cells, row.states.unwrap_or(&IDLE));
             let wanted = predicate.holds(&view, now) && search.matches(&view);
             Ok::<_, StoreError>(if wanted { fold(kept, row, &view) } else { ControlFlow::Continue(()) })
@@ -276,16 +277,14 @@ impl Filtered {
         self.positions.push(row.position);
         if self.bytes < SLICE_BYTES {
             self.bytes = self.bytes.saturating_add(row.values.len());
-            self.rows.push(copy(row));
+            self.rows.extend(whole(row));
         }
     }
 }
 
-fn copy(row: RowRef<'_>) -> StoredRow {
-    StoredRow {
-        id: row.id,
-        position: row.position,
-        values: Record::from_bytes(row.values),
-        states: row.states.cloned().unwrap_or_default(),
-    }
+/// A copy of a row of a scan that shows whole rows.
+fn whole(row: RowRef<'_>) -> Option<StoredRow> {
+    let RowRef { id, position, values, states } = row;
+    let states = states.cloned().unwrap_or_default();
+    Some(StoredRow { id: id?, position, values: Record::from_bytes(values), states })
 }

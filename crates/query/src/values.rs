@@ -46,6 +46,27 @@ impl Values {
         Ok(number)
     }
 
+    /// Makes room for so many values with so many bytes.
+    pub(crate) fn reserve(&mut self, values: usize, bytes: usize) {
+        self.texts.reserve_exact(bytes);
+        self.ends.reserve_exact(values);
+    }
+
+    /// Adds all values of another. Nobody has asked for the sizes of these yet.
+    pub(crate) fn append(&mut self, other: &Self) -> Result<(), Full> {
+        let (numbers, start) = (self.ends.len(), self.texts.len());
+        u32::try_from(numbers + other.ends.len()).map_err(|_| Full)?;
+        u32::try_from(start + other.texts.len()).map_err(|_| Full)?;
+        let start = u32::try_from(start).map_err(|_| Full)?;
+        self.texts.push_str(&other.texts);
+        self.ends.extend(other.ends.iter().map(|end| start + end));
+        for number in other.odd.ones() {
+            self.odd.grow_and_insert(numbers + number);
+        }
+        (self.numbers, self.instants) = (OnceLock::new(), OnceLock::new());
+        Ok(())
+    }
+
     /// How large the values are.
     pub(crate) fn sizes(&self, measure: Measure) -> &[f64] {
         let sizes = match measure {

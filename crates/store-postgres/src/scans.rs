@@ -129,13 +129,13 @@ impl Scan {
 
     fn show(&mut self, found: &[Row], blocks: &Blocks, visit: &mut RowVisitor) -> Result<()> {
         for row in found {
-            let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
-            let states = match self.look.detail {
-                ScanDetail::Values => None,
+            let position = unsigned(row.get(0));
+            let (id, states) = match self.look.detail {
+                ScanDetail::Values => (None, None),
                 ScanDetail::Whole => {
                     let details: Option<&[u8]> = row.get(3);
                     let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
-                    blocks.states(position, &details)
+                    (Some(RowId::from_uuid(row.get(1))), blocks.states(position, &details))
                 }
             };
             let near: &[u8] = row.get(2);
@@ -158,23 +158,22 @@ impl Scan {
         let slots = listed(&self.look.slots)
             .map_or_else(|| "NULL".to_owned(), |slots| format!("ARRAY{slots:?}::int8[]"));
         let query = format!(
-            "SELECT r.position, r.id, r.vals, CASE WHEN r.wide IS NOT NULL THEN {} END FROM rowmill.rows r \
+            "SELECT r.position, r.vals, CASE WHEN r.wide IS NOT NULL THEN {} END FROM rowmill.rows r \
              WHERE r.project = {num} AND r.position BETWEEN {first} AND {end} ORDER BY r.position",
             wide_sql("r", &slots)
         );
-        let types = [Type::INT8, Type::UUID, Type::BYTEA, Type::BYTEA_ARRAY];
+        let types = [Type::INT8, Type::BYTEA, Type::BYTEA_ARRAY];
         let rows = BinaryCopyOutStream::new(tx.copy_out(&query).await?, &types);
         let mut rows = std::pin::pin!(rows);
         let mut bytes = 0_usize;
         while let Some(row) = tx.next(rows.try_next()).await? {
             let position: i64 = row.try_get(0).map_err(backend)?;
-            let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
-            let near: &[u8] = row.try_get(2).map_err(backend)?;
-            let wide = Wide::read(row.try_get(3).map_err(backend)?)?;
+            let near: &[u8] = row.try_get(1).map_err(backend)?;
+            let wide = Wide::read(row.try_get(2).map_err(backend)?)?;
             let joined = wide.map(|wide| wide.join(near, &self.look.slots)).transpose()?;
             let values = joined.as_ref().map_or(near, Record::as_bytes);
             bytes = bytes.saturating_add(values.len());
-            let row = RowRef { id, position: unsigned(position), values, states: None };
+            let row = RowRef { id: None, position: unsigned(position), values, states: None };
             if !self.visit(row, visit) {
                 return Ok(());
             }

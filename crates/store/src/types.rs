@@ -309,7 +309,8 @@ pub struct StoredRow {
 /// A row during a scan, not yet copied.
 #[derive(Debug, Clone, Copy)]
 pub struct RowRef<'a> {
-    pub id: RowId,
+    /// `None` where only values were asked for.
+    pub id: Option<RowId>,
     pub position: u64,
     /// A packed [`Record`].
     pub values: &'a [u8],
@@ -390,9 +391,9 @@ impl From<ScanDetail> for ScanLook {
 /// What a scan shows of each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanDetail {
-    /// Its values; every cell seems idle.
+    /// Its values, without its id; every cell seems idle.
     Values,
-    /// Its values and states.
+    /// Its id, values and states.
     Whole,
 }
 

@@ -376,8 +376,10 @@ impl Store for MemoryStore {
                 let Some(row) = entry.row(position) else { continue };
                 let StoredRow { id, position, values, states } = &row;
                 let values = only(values.clone(), &look.slots);
-                let states = (look.detail == ScanDetail::Whole && !states.is_empty()).then_some(states);
-                let row = RowRef { id: *id, position: *position, values: values.as_bytes(), states };
+                let is_whole = look.detail == ScanDetail::Whole;
+                let (id, states) =
+                    (is_whole.then_some(*id), (is_whole && !states.is_empty()).then_some(states));
+                let row = RowRef { id, position: *position, values: values.as_bytes(), states };
                 if visit(row) == ControlFlow::Break(()) {
                     break;
                 }
