@@ -1,5 +1,8 @@
 //! What is fast until somebody does something ordinary: several first questions at once, and many views.
 
+use std::path::Path;
+use std::time::Instant;
+
 use serde_json::json;
 
 use super::data::{self, Question};
@@ -16,22 +19,54 @@ const VIEWS: usize = 200;
 const WRITERS: usize = 2;
 
 impl Views {
+    /// The first question about a column after a start, beside a bare scan of the rows by one thread.
+    pub(super) fn first_questions(
+        &mut self,
+        effort: &Effort,
+        is_large: bool,
+        report: &mut Report,
+    ) -> AnyResult {
+        if self.rowmill.place.url().is_some() {
+            return Ok(());
+        }
+        let file = self.rowmill.place.data.join(rowmill_store_sqlite::DATABASE_FILE);
+        for (what, question) in [
+            ("first filter by a column after a start", self.filtered_by("Company")?),
+            ("first sorting by a column after a start", self.sorted_by("Company", "asc", None)?),
+        ] {
+            let mut pairs = Pairs::default();
+            for _ in 0..effort.starts {
+                let bare = bare_scan(&file)?;
+                self.rowmill.restart()?;
+                pairs.push(timed(&mut Connection::open(self.rowmill.address)?, &question)?, bare);
+            }
+            let goal = is_large.then_some(Goal::AtMost(1.5));
+            report.pair(&format!("{what}, beside a bare scan"), "ms", &pairs, goal);
+        }
+        Ok(())
+    }
+
     /// Four questions about four columns, right after a start, beside one such question.
     pub(super) fn four_first_questions(&mut self, effort: &Effort, report: &mut Report) -> AnyResult {
-        let (mut at_once, mut alone) = (Vec::new(), Vec::new());
-        for _ in 0..effort.starts {
-            self.rowmill.restart()?;
-            let mut connection = Connection::open(self.rowmill.address)?;
-            alone.push(timed(&mut connection, &self.sorted_by("Name", "asc", None)?)?);
-            self.rowmill.restart()?;
-            let questions: AnyResult<Vec<Vec<u8>>> =
-                data::HEADERS.iter().map(|header| self.sorted_by(header, "asc", None)).collect();
-            let questions = questions?;
-            let load = load::run(self.rowmill.address, questions.len(), &questions, Until::Done, &|_, _| {})?;
-            at_once.push(milliseconds(load.elapsed));
+        let sorted: AnyResult<Vec<Vec<u8>>> =
+            data::HEADERS.iter().map(|header| self.sorted_by(header, "asc", None)).collect();
+        let filtered: AnyResult<Vec<Vec<u8>>> =
+            data::HEADERS.iter().map(|header| self.filtered_by(header)).collect();
+        for (what, questions) in [("filters", filtered?), ("sortings", sorted?)] {
+            let (mut at_once, mut alone) = (Vec::new(), Vec::new());
+            for _ in 0..effort.starts {
+                self.rowmill.restart()?;
+                let first = questions.first().ok_or("there is no question")?;
+                alone.push(timed(&mut Connection::open(self.rowmill.address)?, first)?);
+                self.rowmill.restart()?;
+                let load =
+                    load::run(self.rowmill.address, questions.len(), &questions, Until::Done, &|_, _| {})?;
+                at_once.push(milliseconds(load.elapsed));
+            }
+            let pairs = Pairs::of(at_once, alone);
+            let what = format!("four first {what} at once, beside one alone");
+            report.pair(&what, "ms", &pairs, Some(Goal::AtMost(1.3)));
         }
-        let pairs = Pairs::of(at_once, alone);
-        report.pair("four first questions at once, beside one alone", "ms", &pairs, Some(Goal::AtMost(1.3)));
         Ok(())
     }
 
@@ -71,6 +106,15 @@ impl Views {
         Ok(())
     }
 
+    /// The rows with two letters in a column.
+    fn filtered_by(&self, header: &str) -> AnyResult<Vec<u8>> {
+        let filters =
+            json!([{ "columnId": self.project.column_id(header)?, "operator": "contains", "value": "ty" }]);
+        let (rows, filters) = (self.project.rows_path(), data::encoded(&filters));
+        let path = format!("{rows}?page=1&pageSize={}&filters={filters}", data::PAGE_ROWS);
+        Ok(self.rowmill.request("GET", &path, ""))
+    }
+
     fn sorted_by(&self, header: &str, direction: &str, without_city: Option<usize>) -> AnyResult<Vec<u8>> {
         let sorting = json!([{ "columnId": self.project.column_id(header)?, "direction": direction }]);
         let filters = match without_city {
@@ -90,6 +134,20 @@ impl Views {
         );
         Ok(self.rowmill.request("GET", &path, ""))
     }
+}
+
+/// Milliseconds in which SQLite hands out the values of all rows to a program that does nothing with them.
+fn bare_scan(file: &Path) -> AnyResult<f64> {
+    let database = rusqlite::Connection::open(file)?;
+    let mut query = database.prepare("SELECT key, vals FROM rows ORDER BY key")?;
+    let start = Instant::now();
+    let mut rows = query.query(())?;
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        bytes += row.get_ref(1)?.as_blob()?.len();
+    }
+    std::hint::black_box(bytes);
+    Ok(milliseconds(start.elapsed()))
 }
 
 fn median(load: &load::Load) -> f64 {

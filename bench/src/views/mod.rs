@@ -46,6 +46,7 @@ pub(crate) fn measure(
     let goal = |most: f64| is_large.then_some(Goal::AtMost(most));
     let mut views = Views::fill(server, backend.place(&folder.join("data"))?, rows)?;
     views.cold_load(effort, goal(1_500.0), report)?;
+    views.first_questions(effort, is_large, report)?;
     if let Some(url) = views.rowmill.place.url() {
         bare_scan(url, effort, report)?;
     }
