@@ -11,11 +11,11 @@ use rowmill_store::{Store, StoreError, StoredProject};
 use crate::blocking::blocking;
 use crate::change_log::ChangesSince;
 use crate::column::ColumnKey;
-use crate::load::{LoadBudget, LoadError, Loaded, load, read_patch};
+use crate::load::{LoadBudget, LoadError, load, read_patch};
 use crate::plan::Plan;
 use crate::project_cache::{CHANGE_WAIT_MAX, CachedProject, ProjectCache};
 use crate::ranks::Ranks;
-use crate::snapshot::{Patch, Snapshot};
+use crate::snapshot::{Patch, ScannedColumns, Snapshot};
 use crate::waiting_columns::WantedColumns;
 
 /// How often rows are read that change while they are read, before what is there must do: it is no older
@@ -57,8 +57,8 @@ impl CacheLoader {
         seq: u64,
         until: Instant,
     ) -> Result<Option<Arc<CachedProject>>, StoreError> {
-        let id = project.project.id;
-        let cached = self.cache.entry(id);
+        let task = self.task(project);
+        let cached = Arc::clone(&task.cached);
         let names = plan.names_with(also);
         let sorted: Vec<ColumnKey> = plan.keys.iter().map(|(name, _)| name.clone()).collect();
         if is_ready(&cached, &names, &sorted, seq) {
@@ -70,8 +70,6 @@ impl CacheLoader {
             return Ok(None);
         }
         // Read to the end even if whoever asked goes away: the next one asks the same.
-        let task =
-            LoadTask { loader: self.clone(), cached: Arc::clone(&cached), id, rows_about: project.row_count };
         let wanted = Arc::new(WantedColumns { names, sorted });
         let work = async move { task.make_ready(wanted, seq, until).await };
         let made = tokio::spawn(Tenant::current().scope(work));
@@ -80,11 +78,17 @@ impl CacheLoader {
             Err(LoadError::TooLarge) => Ok(None),
             Err(LoadError::Store(error)) => {
                 if matches!(error, StoreError::UnknownProject) {
-                    self.cache.forget(id);
+                    self.cache.forget(project.project.id);
                 }
                 Err(error)
             }
         }
+    }
+
+    /// Reads what is missing of one project.
+    pub(crate) fn task(&self, project: &StoredProject) -> LoadTask {
+        let id = project.project.id;
+        LoadTask { loader: self.clone(), cached: self.cache.entry(id), id, rows_about: project.row_count }
     }
 }
 
@@ -106,7 +110,8 @@ fn is_ready(cached: &CachedProject, names: &[ColumnKey], sorted: &[ColumnKey], s
         && sorted.iter().all(|name| snapshot.ranks(name).is_some())
 }
 
-struct LoadTask {
+#[derive(Debug)]
+pub(crate) struct LoadTask {
     loader: CacheLoader,
     cached: Arc<CachedProject>,
     id: ProjectId,
@@ -121,21 +126,21 @@ impl LoadTask {
         until: Instant,
     ) -> Result<(), LoadError> {
         let _waiting = self.cached.waiting.join(Arc::clone(&wanted));
-        let _turn = self.cached.load_lock.lock().await;
         let WantedColumns { names, sorted } = &*wanted;
-        // Whoever had the turn before may have done it for all who waited.
-        if is_ready(&self.cached, names, sorted, seq) {
-            return Ok(());
-        }
-        self.cached.change_log.start();
         // News may be lost, or states change, while columns are read: then they are read anew.
         for _ in 0..READS_MAX {
-            if let Err(refusal) = self.load_missing(&wanted, until).await {
-                if matches!(refusal, LoadError::TooLarge) && !self.cached.snapshot().is_loaded {
-                    self.cached.change_log.stop();
-                }
-                return Err(refusal);
+            if self.is_missing(&wanted) {
+                self.scan_in_turn(&wanted, until).await?;
             }
+            let _turn = self.cached.load_lock.lock().await;
+            // Whoever had the turn before may have done it for all who waited.
+            if is_ready(&self.cached, names, sorted, seq) {
+                return Ok(());
+            }
+            if self.is_missing(&wanted) {
+                continue;
+            }
+            self.sort_missing(sorted).await?;
             if !self.catch_up(seq, until).await? {
                 if self.cached.is_evicted.load(Ordering::Acquire) {
                     return Err(LoadError::TooLarge);
@@ -155,37 +160,44 @@ impl LoadTask {
         names.iter().all(|name| snapshot.column(name).is_some())
     }
 
-    /// Reads the columns that are not here, and puts in order those that are to be sorted by.
-    async fn load_missing(&self, own: &WantedColumns, until: Instant) -> Result<(), LoadError> {
-        if self.is_missing(own) {
-            if self.rows_about >= GATHER_ROWS_MIN {
-                tokio::time::sleep(GATHER_TIME).await;
-            }
-            let together = self.cached.waiting.together();
-            match self.scan(&together, until).await {
-                // What is too large together may fit alone.
-                Err(LoadError::TooLarge) if together != *own => self.scan(own, until).await,
-                loaded => loaded,
-            }?;
-        }
-        let unsorted: Vec<ColumnKey> = {
-            let snapshot = self.cached.snapshot();
-            own.sorted.iter().filter(|name| snapshot.ranks(name).is_none()).cloned().collect()
-        };
-        if !unsorted.is_empty() {
-            let cached = Arc::clone(&self.cached);
-            blocking(move || put_in_order(&cached, &unsorted)).await?;
-        }
-        Ok(())
+    fn is_missing(&self, wanted: &WantedColumns) -> bool {
+        !self.cached.snapshot().is_loaded || !self.has_all(&wanted.names)
     }
 
-    fn is_missing(&self, wanted: &WantedColumns) -> bool {
-        let snapshot = self.cached.snapshot();
-        !snapshot.is_loaded || wanted.names.iter().any(|name| snapshot.column(name).is_none())
+    /// Reads the columns that are missing, one scan of the project at a time. Meanwhile others may bring up to date what is
+    /// there, and read it.
+    async fn scan_in_turn(&self, own: &WantedColumns, until: Instant) -> Result<(), LoadError> {
+        let _turn = self.cached.scan_lock.lock().await;
+        // Whoever scanned before may have done it for all who waited.
+        if !self.is_missing(own) {
+            return Ok(());
+        }
+        self.cached.change_log.start();
+        let _kept = self.cached.change_log.keep();
+        if self.rows_about >= GATHER_ROWS_MIN {
+            tokio::time::sleep(GATHER_TIME).await;
+        }
+        let together = self.cached.waiting.together();
+        let scanned = match self.scan(&together, until).await {
+            // What is too large together may fit alone.
+            Err(LoadError::TooLarge) if together != *own => self.scan(own, until).await,
+            scanned => scanned,
+        };
+        if matches!(scanned, Err(LoadError::TooLarge)) && !self.cached.snapshot().is_loaded {
+            self.cached.change_log.stop();
+        }
+        let scanned = scanned?;
+        let _turn = self.cached.load_lock.lock().await;
+        let cached = Arc::clone(&self.cached);
+        blocking(move || cached.snapshot_mut().take_in(scanned)).await?.map_err(|_| LoadError::TooLarge)
     }
 
     /// Reads those of some columns that are not here.
-    async fn scan(&self, wanted: &WantedColumns, until: Instant) -> Result<(), LoadError> {
+    pub(crate) async fn scan(
+        &self,
+        wanted: &WantedColumns,
+        until: Instant,
+    ) -> Result<ScannedColumns, LoadError> {
         let missing: Vec<ColumnKey> = {
             let snapshot = self.cached.snapshot();
             wanted.names.iter().filter(|name| snapshot.column(name).is_none()).cloned().collect()
@@ -197,7 +209,31 @@ impl LoadTask {
             self.cached.refuse(&wanted.names);
         }
         let (loaded, cached, sorted) = (loaded?, Arc::clone(&self.cached), wanted.sorted.clone());
-        blocking(move || install(&cached, loaded, &sorted)).await?
+        blocking(move || {
+            let (oldest, newest) = (loaded.oldest, loaded.newest);
+            let (generation, seq, positions) = {
+                let snapshot = cached.snapshot();
+                let here = snapshot.is_loaded.then(|| (snapshot.seq, snapshot.positions().to_vec()));
+                let (seq, positions) = here.unwrap_or_else(|| (oldest, loaded.positions()));
+                (snapshot.generation, seq, positions)
+            };
+            let columns = loaded.columns(&positions, &sorted)?;
+            Ok(ScannedColumns { generation, oldest: oldest.min(seq), newest, positions, columns })
+        })
+        .await?
+    }
+
+    /// Puts columns in order that are to be sorted by.
+    async fn sort_missing(&self, sorted: &[ColumnKey]) -> Result<(), LoadError> {
+        let unsorted: Vec<ColumnKey> = {
+            let snapshot = self.cached.snapshot();
+            sorted.iter().filter(|name| snapshot.ranks(name).is_none()).cloned().collect()
+        };
+        if !unsorted.is_empty() {
+            let cached = Arc::clone(&self.cached);
+            blocking(move || put_in_order(&cached, &unsorted)).await?;
+        }
+        Ok(())
     }
 
     /// Reads what has changed, until all is as new as this; `false` if that cannot be known.
@@ -254,31 +290,6 @@ impl LoadTask {
         let snapshot = self.cached.snapshot();
         Ok(snapshot.seq >= seq)
     }
-}
-
-fn install(cached: &CachedProject, loaded: Loaded, sorted: &[ColumnKey]) -> Result<(), LoadError> {
-    let (oldest, newest) = (loaded.oldest, loaded.newest);
-    let is_loaded = cached.snapshot().is_loaded;
-    if !is_loaded {
-        let positions = loaded.positions();
-        let columns = loaded.columns(&positions, sorted)?;
-        let mut snapshot = cached.snapshot_mut();
-        *snapshot = Snapshot::new(snapshot.generation + 1, oldest, newest, positions);
-        for (name, column) in columns {
-            snapshot.put_column(name, column);
-        }
-        return Ok(());
-    }
-    let positions = cached.snapshot().positions().to_vec();
-    let columns = loaded.columns(&positions, sorted)?;
-    let mut snapshot = cached.snapshot_mut();
-    // Nothing was brought up to date meanwhile: changes behind the old ones' are read for all columns.
-    snapshot.newest = newest.max(snapshot.newest);
-    snapshot.seq = oldest.min(snapshot.seq);
-    for (name, column) in columns {
-        snapshot.put_column(name, column);
-    }
-    Ok(())
 }
 
 fn put_in_order(cached: &CachedProject, names: &[ColumnKey]) {

@@ -20,9 +20,16 @@ pub(crate) struct ChangeLog {
 struct List {
     log: VecDeque<LoggedChange>,
     runs: usize,
+    /// How many read something that these changes must be applied to.
+    keepers: usize,
 }
 
 impl List {
+    fn clear(&mut self) {
+        self.log.clear();
+        self.runs = 0;
+    }
+
     fn after(&self, seq: u64) -> impl Iterator<Item = &LoggedChange> {
         self.log.range(self.log.partition_point(|logged| logged.seq <= seq)..)
     }
@@ -69,7 +76,13 @@ impl ChangeLog {
     /// Forgets everything.
     pub(crate) fn stop(&self) {
         self.is_on.store(false, Ordering::Release);
-        *self.list() = List::default();
+        self.list().clear();
+    }
+
+    /// While this is held, nothing is forgotten because it was read.
+    pub(crate) fn keep(&self) -> Keeping<'_> {
+        self.list().keepers += 1;
+        Keeping(self)
     }
 
     /// Whether these rows are as they were between two changes; `false` if that is not known.
@@ -97,7 +110,7 @@ impl ChangeLog {
             return;
         }
         if before.is_some_and(|before| *seq > before + 1) {
-            *list = List::default();
+            list.clear();
         }
         list.runs += touched.runs() + 1;
         list.log.push_back(LoggedChange { seq: *seq, touched: touched.clone(), restated: *restated });
@@ -134,7 +147,8 @@ impl ChangeLog {
     /// Forgets what everybody has read, save for the latest: what was read a moment ago may be asked about.
     pub(crate) fn forget_up_to(&self, seq: u64) {
         let mut list = self.list();
-        while list.log.len() > Self::READ_CHANGES_MAX
+        while list.keepers == 0
+            && list.log.len() > Self::READ_CHANGES_MAX
             && list.log.front().is_some_and(|logged| logged.seq <= seq)
         {
             if let Some(logged) = list.log.pop_front() {
@@ -147,6 +161,16 @@ impl ChangeLog {
     pub(crate) async fn wait_for(&self, seq: u64) {
         // The sender lives as long as this does.
         let _ = self.latest.subscribe().wait_for(|latest| *latest >= seq).await;
+    }
+}
+
+/// Somebody to whom changes are still news.
+#[derive(Debug)]
+pub(crate) struct Keeping<'l>(&'l ChangeLog);
+
+impl Drop for Keeping<'_> {
+    fn drop(&mut self) {
+        self.0.list().keepers -= 1;
     }
 }
 

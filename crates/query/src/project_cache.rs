@@ -32,7 +32,9 @@ pub(crate) struct CachedProject {
     pub(crate) change_log: ChangeLog,
     /// Whoever holds it may change the snapshot.
     pub(crate) load_lock: tokio::sync::Mutex<()>,
-    /// What those wait for who do not hold it yet.
+    /// Whoever holds it may scan the project. It is taken before the other one.
+    pub(crate) scan_lock: tokio::sync::Mutex<()>,
+    /// The columns that are waited for.
     pub(crate) waiting: WaitingColumns,
     snapshot: RwLock<Snapshot>,
     pub(crate) orders: OrderCache,

@@ -5,6 +5,7 @@ use rowmill_store::Spans;
 
 use crate::column::{Cell, Column, ColumnKey, ValueColumn};
 use crate::ranks::Ranks;
+use crate::values::Full;
 
 /// Columns of one project, row by row in order of creation. A row that is deleted keeps its place.
 #[derive(Debug, Default)]
@@ -41,6 +42,19 @@ pub(crate) struct Patch {
     pub(crate) rows: Vec<(u64, Vec<Cell>)>,
 }
 
+/// Columns that were read while others may have brought the snapshot up to date.
+#[derive(Debug)]
+pub(crate) struct ScannedColumns {
+    /// Of the snapshot at which its rows were looked at.
+    pub(crate) generation: u64,
+    /// The rows, and every change to them up to this one, are in here.
+    pub(crate) oldest: u64,
+    /// Nothing in here is newer than this.
+    pub(crate) newest: u64,
+    pub(crate) positions: Vec<u32>,
+    pub(crate) columns: Vec<(ColumnKey, Column)>,
+}
+
 impl Snapshot {
     /// Of so many changed rows it is remembered which they were, or of an eighth of all rows if that is more.
     const CHANGED_MAX: usize = 1 << 14;
@@ -49,6 +63,27 @@ impl Snapshot {
         let mut live = FixedBitSet::with_capacity(positions.len());
         live.set_range(.., true);
         Self { seq, newest, generation, is_loaded: true, positions, live, ..Self::default() }
+    }
+
+    /// Takes in columns that were read. They are of no use if all was given up meanwhile.
+    pub(crate) fn take_in(&mut self, scanned: ScannedColumns) -> Result<(), Full> {
+        let ScannedColumns { generation, oldest, newest, positions, columns } = scanned;
+        if self.generation != generation {
+            return Ok(());
+        }
+        let rows_read = positions.len();
+        if self.is_loaded {
+            // What was brought up to date meanwhile is read again, for all columns.
+            self.newest = newest.max(self.newest);
+            self.seq = oldest.min(self.seq);
+        } else {
+            *self = Self::new(generation + 1, oldest, newest, positions);
+        }
+        for (name, mut column) in columns {
+            column.grow(self.positions.len() - rows_read)?;
+            self.put_column(name, column);
+        }
+        Ok(())
     }
 
     /// Nothing, with what must go on.

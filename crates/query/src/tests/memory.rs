@@ -24,6 +24,14 @@ use crate::waiting_columns::WantedColumns;
 pub(super) async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let id = create(&*store).await;
+    let project = store.project(id).await.unwrap().unwrap();
+    insert(&*store, &project, 0..count).await;
+    let project = store.project(id).await.unwrap().unwrap();
+    (store, project)
+}
+
+/// Rows with a text of 20 digits.
+pub(super) async fn insert(store: &dyn Store, project: &StoredProject, numbers: std::ops::Range<u128>) {
     let row = |number: u128| {
         let text = format!("\"{:020}\"", number.wrapping_mul(7_919) % 100_000);
         let values = Record::pack([(1, text.as_str())]);
@@ -34,11 +42,10 @@ pub(super) async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
             leftover_bytes_max: None,
         }
     };
-    let version = store.project(id).await.unwrap().unwrap().version;
     let insert = NewRows {
-        project: id,
-        version,
-        rows: (0..count).map(row).collect(),
+        project: project.project.id,
+        version: project.version,
+        rows: numbers.map(row).collect(),
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
@@ -50,15 +57,13 @@ pub(super) async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
         import: None,
     };
     store.insert_rows(insert).await.unwrap();
-    let project = store.project(id).await.unwrap().unwrap();
-    (store, project)
 }
 
 fn by_a() -> Selection {
     selection_of(&json!([]), &json!([{ "columnId": "col_a", "direction": "desc" }]), None)
 }
 
-async fn first(query: &Query, project: &StoredProject) -> Result<u64, StoreError> {
+pub(super) async fn first(query: &Query, project: &StoredProject) -> Result<u64, StoreError> {
     let of = PageOf {
         selection: by_a(),
         start: Start::Offset(0),
@@ -118,7 +123,7 @@ fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<ProjectCache>) {
     (Query { loader, patience: Duration::from_secs(30) }, cache)
 }
 
-async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
+pub(super) async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
     let row = RowId::from_uuid(Uuid::from_u128(u128::from(number)));
     let cells = vec![CellWrite { row, slot: 1, value: format!("\"zz{number:04}\"").into() }];
     let write = WriteCells {

@@ -1,0 +1,122 @@
+//! Columns that are read while rows change, and while others ask for what is there.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rowmill_model::RowId;
+use rowmill_store::{CellWrite, Store, StoredProject, WriteCells};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::made::{now, selection_of};
+use super::memory::{filled, first, insert, write_highest};
+use crate::column::ColumnKey;
+use crate::plan::Plan;
+use crate::query::Query;
+use crate::selection::Selection;
+use crate::snapshot::Patch;
+use crate::waiting_columns::WantedColumns;
+
+fn until() -> Instant {
+    Instant::now() + Duration::from_secs(30)
+}
+
+fn by_b() -> Selection {
+    let sorting =
+        json!([{ "columnId": "col_b", "direction": "asc" }, { "columnId": "col_a", "direction": "asc" }]);
+    selection_of(&json!([]), &sorting, None)
+}
+
+fn columns_by_b(project: &StoredProject) -> WantedColumns {
+    let plan = Plan::compile(&by_b(), &project.project.table);
+    let sorted: Vec<ColumnKey> = plan.keys.iter().map(|(name, _)| name.clone()).collect();
+    WantedColumns { names: plan.names(), sorted }
+}
+
+async fn write(store: &dyn Store, project: &StoredProject, row: u128, (slot, value): (u32, String)) {
+    let cells = vec![CellWrite { row: RowId::from_uuid(Uuid::from_u128(row)), slot, value: value.into() }];
+    let write = WriteCells {
+        project: project.project.id,
+        version: project.version,
+        project_save: None,
+        cells,
+        expected: None,
+        new_bytes_max: None,
+        now_ms: 2,
+        returning: Vec::new(),
+    };
+    store.write_cells(write).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_asks_for_what_is_here_does_not_wait_for_a_scan() {
+    let (store, project) = filled(2_000).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    first(&query, &project).await.unwrap();
+    let cached = query.loader.cache.entry(project.project.id);
+    let scan = cached.scan_lock.lock().await;
+    for number in [5_u64, 1_999] {
+        let project = write_highest(&*store, &project, number).await;
+        let answered = tokio::time::timeout(Duration::from_secs(20), first(&query, &project)).await;
+        assert_eq!(answered.unwrap().unwrap(), number);
+    }
+    drop(scan);
+}
+
+/// What changes while a column is scanned.
+const CHANGES: u128 = 40;
+
+#[tokio::test]
+async fn what_changes_while_a_column_is_scanned_is_in_it() {
+    // With the column that is there brought up to date before the scan, while it runs, and not at all.
+    for is_asked in [|_| true, |change| change % 7 == 0, |_| false] as [fn(u128) -> bool; 3] {
+        let (store, project) = filled(2_000).await;
+        let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+        first(&query, &project).await.unwrap();
+        let task = query.loader.task(&project);
+        let cached = query.loader.cache.entry(project.project.id);
+        let kept = cached.change_log.keep();
+        let mut scanned = None;
+        for change in 0..CHANGES {
+            if change == CHANGES / 4 {
+                scanned = Some(task.scan(&columns_by_b(&project), until()).await.unwrap());
+            }
+            let project = store.project(project.project.id).await.unwrap().unwrap();
+            match change % 4 {
+                0 => insert(&*store, &project, 10_000 + change * 10..10_000 + change * 10 + 3).await,
+                1 => write(&*store, &project, change, (1, format!("\"a{change}\""))).await,
+                2 => write(&*store, &project, change, (2, change.to_string())).await,
+                _ => {
+                    let gone = vec![RowId::from_uuid(Uuid::from_u128(500 + change))];
+                    store.delete_rows(project.project.id, gone).await.unwrap();
+                }
+            }
+            if is_asked(change) {
+                let project = store.project(project.project.id).await.unwrap().unwrap();
+                first(&query, &project).await.unwrap();
+            }
+        }
+        let generation = cached.snapshot().generation;
+        cached.snapshot_mut().take_in(scanned.unwrap()).unwrap();
+        drop(kept);
+        let project = store.project(project.project.id).await.unwrap().unwrap();
+        let found = query.positions(&project, by_b(), now()).await.unwrap();
+        assert_eq!(cached.snapshot().generation, generation, "nothing was read anew");
+        let streamed = Query::with_memory(Arc::clone(&store), 0);
+        assert_eq!(found, streamed.positions(&project, by_b(), now()).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn columns_of_what_was_given_up_meanwhile_are_not_taken_in() {
+    let (store, project) = filled(100).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    first(&query, &project).await.unwrap();
+    let scanned = query.loader.task(&project).scan(&columns_by_b(&project), until()).await.unwrap();
+    let cached = query.loader.cache.entry(project.project.id);
+    let emptied = cached.snapshot().emptied();
+    *cached.snapshot_mut() = emptied;
+    cached.snapshot_mut().take_in(scanned).unwrap();
+    assert!(cached.snapshot().names().is_empty());
+    assert!(cached.snapshot_mut().apply(&Patch::default()).is_ok());
+}
