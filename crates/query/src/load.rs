@@ -130,12 +130,12 @@ async fn read_run(
         // Positions beyond 32 bits are not held.
         run.positions.push(u32::try_from(row.position).map_err(|_| LoadError::TooLarge)?);
         let states = row.states.unwrap_or(&IDLE);
-        let picked = picker.pick(row.values).map_err(StoreError::from)?;
+        let cells = picker.pick(row.values).map_err(StoreError::from)?;
         let mut bytes = 4;
         for ((number, name), column) in shared.names.iter().enumerate().zip(&mut run.columns) {
             match column {
                 Column::Values(column) => {
-                    let raw = picked.get(number).map_err(StoreError::from)?;
+                    let raw = cells.get(number).map_err(StoreError::from)?;
                     let (pushed, len) = name.read_value(raw, |raw| (column.push(raw), raw.len()));
                     pushed.map_err(|_| LoadError::TooLarge)?;
                     bytes += len + 4;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::RowId;
 use rowmill_store::{CellWrite, Store, StoredProject, WriteCells};
 use serde_json::json;
@@ -18,7 +19,7 @@ use crate::snapshot::Patch;
 use crate::waiting_columns::WantedColumns;
 
 fn until() -> Instant {
-    Instant::now() + Duration::from_secs(30)
+    SystemClock.monotonic() + Duration::from_secs(30)
 }
 
 fn by_b() -> Selection {
