@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::Column;
@@ -9,7 +10,7 @@ use crate::filter::Measure;
 use crate::format::{Format, FormatType, TypedOrder};
 use crate::row::Source;
 use crate::table::Table;
-use crate::value::{MatchCase, Value, match_key};
+use crate::value::{Kind, MatchCase, Value, match_key};
 
 /// What a summary reads of a column.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ pub struct SummarySource {
     pub source: Source,
     /// What is measured; nothing where a sum would mean nothing, such as in a column of phone numbers.
     pub measure: Option<Measure>,
-    /// The type by which values are the same, if `source` does not read them by it.
+    /// The type by which values are the same, where that is not plain from how `source` reads them.
     pub format: Option<Arc<Format>>,
 }
 
@@ -37,7 +38,9 @@ impl SummarySource {
             _ => return Self { source, measure: None, format: Some(format) },
         };
         let read = source.sorted_as(TypedOrder::place(&format));
-        Self { source: read, measure: Some(measure), format: None }
+        // One moment can be written in many ways, and stays so when it is read.
+        let format = (measure == Measure::Instant).then_some(format);
+        Self { source: read, measure: Some(measure), format }
     }
 }
 
@@ -140,10 +143,18 @@ fn distinct_key(raw: &str) -> Option<u64> {
 
 /// The same for values of a column with a type: those that a filter takes for equal meet.
 pub fn typed_key(raw: &str, format: Option<&Format>) -> Option<u64> {
-    match format {
-        Some(format) => distinct_key(&format.comparable(raw)),
-        None => distinct_key(raw),
+    let Some(format) = format else { return distinct_key(raw) };
+    let read = format.comparable(raw);
+    match format.kind {
+        FormatType::Date | FormatType::DateTime => instant_key(&read).or_else(|| distinct_key(&read)),
+        _ => distinct_key(&read),
     }
+}
+
+/// A hash of the moment that a date names, as `equals` compares it; `None` if it is no date.
+fn instant_key(read: &str) -> Option<u64> {
+    let Kind::Date(date) = Kind::of(read, &TimeZone::UTC) else { return None };
+    Some(xxh3_64(&date.instant.as_nanosecond().to_be_bytes()))
 }
 
 /// Neumaier's sum: what rounding takes away from each addition is added at the end.
@@ -233,5 +244,28 @@ mod tests {
         let option = Format::new(FormatType::Checkbox);
         assert_eq!(typed_key("\"Yes\"", Some(&option)), typed_key("true", Some(&option)));
         assert_eq!((distinct_key("\"\""), distinct_key(""), distinct_key("[ ]")), (None, None, None));
+    }
+
+    #[test]
+    fn the_same_moment_is_one_date_however_it_is_written() {
+        fn check(a: &str, b: &str, are_same: bool) {
+            for kind in [FormatType::Date, FormatType::DateTime] {
+                let format = Format::new(kind);
+                let (key, other) = (typed_key(a, Some(&format)), typed_key(b, Some(&format)));
+                assert!(key.is_some() && other.is_some(), "{a} and {b}");
+                assert_eq!(key == other, are_same, "{a} and {b}");
+            }
+        }
+        let ten = "\"2024-01-31T10:00:00Z\"";
+        check(ten, "\"2024-01-31T12:00:00+02:00\"", true);
+        check(ten, "\" 2024-01-31 10:00 \"", true);
+        check(ten, "\"31.01.2024 10:00\"", true);
+        check(ten, "\"2024-01-31T10:00:00.001Z\"", false);
+        check(ten, "\"2024-01-31T10:00:00+02:00\"", false);
+        check("\"2024-01-31\"", "\"January 31, 2024\"", true);
+        check("\"2024-01-31\"", "\"2024-01-30\"", false);
+        // What is no date is itself.
+        check("\"soon\"", "\"Soon\"", false);
+        check("5", "\"5\"", true);
     }
 }

@@ -14,6 +14,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("summaries", Shared:
     finding_follows_sorting_filters_and_columns,
     finding_needs_a_text_and_known_columns,
     rows_are_grouped_with_counts_and_totals,
+    one_moment_is_one_date,
     groups_follow_filters_and_writes,
     groups_need_columns_that_are_there,
 );
@@ -242,6 +243,31 @@ fn rows_are_grouped_with_counts_and_totals(api: &Api) {
     let found = groups(&table, &[("columnId", "Stage")]);
     let group = &found["groups"][2];
     assert_eq!((group["text"].as_str().unwrap().len(), group.get("value")), (200, None), "{found}");
+}
+
+fn one_moment_is_one_date(api: &Api) {
+    let columns = json!([{ "templateId": "manual", "header": "Met", "format": { "type": "dateTime" } }]);
+    let table = api.table_of(json!({ "title": "Meetings", "columns": columns }));
+    table.insert(json!([
+        { "Met": "2024-01-31T10:00:00Z" },
+        { "Met": "2024-01-31T12:00:00+02:00" },
+        { "Met": "31.01.2024 10:00" },
+        { "Met": "2024-01-31T12:00:00Z" },
+        { "Met": "soon" },
+    ]));
+    has(&summary(&table, "Met", &[]), 0, &json!({ "filled": 5, "unique": 3 }));
+    let found = groups(&table, &[("columnId", "Met")]);
+    assert_eq!(found["groupCount"], 3, "{found}");
+    for (group, rows) in found["groups"].as_array().unwrap().iter().zip([3, 1, 1]) {
+        assert_eq!(group["rowCount"], rows, "{found}");
+        let filters =
+            json!([{ "columnId": table.column("Met"), "operator": "equals", "value": group["value"] }]);
+        assert_eq!(
+            table.rows(&[("filters", &filters.to_string())])["pagination"]["totalRows"],
+            rows,
+            "{group}"
+        );
+    }
 }
 
 fn groups_follow_filters_and_writes(api: &Api) {
