@@ -8,12 +8,12 @@ use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 
 use super::document::Filter;
-use super::operand::{Among, Measure, Size, SizeTest, as_read, cased};
+use super::operand::{Among, Measure, Size, SizeTest, as_element, as_read, cased};
 use super::operator::Operator;
 use super::pattern::{Pattern, PatternBudget};
 use super::within::Within;
 use crate::cell_status::{CellStatus, ErrorCode};
-use crate::format::{Format, FormatType};
+use crate::format::Format;
 use crate::value::{Kind, Value, elements};
 
 /// A compiled operator with what it compares with.
@@ -123,6 +123,10 @@ impl ValueCheck {
             Some(format) => among(&values.iter().map(|value| as_read(format, value)).collect::<Vec<_>>()),
             None => among(values),
         };
+        let listed = |values: &[Json]| match format.filter(|format| format.has_options()) {
+            Some(format) => among(&values.iter().map(|value| as_element(format, value)).collect::<Vec<_>>()),
+            None => among(values),
+        };
         let text = || Some(cased(value.as_str()?, case_sensitive).into_owned());
         let size = |value: &Json| Size::read(value, format, &zone);
         let compare = |comparison| Some(Rule::Compare(comparison, size(value)?));
@@ -146,9 +150,9 @@ impl ValueCheck {
             O::IsWithin => Rule::Within(Within::read(value)?),
             O::IsTrue => Rule::Truth(true),
             O::IsFalse => Rule::Truth(false),
-            O::HasAnyOf | O::HasNoneOf => Rule::HasAnyOf(among(value.as_array()?)),
+            O::HasAnyOf | O::HasNoneOf => Rule::HasAnyOf(listed(value.as_array()?)),
             O::HasAllOf => {
-                Rule::HasAllOf(value.as_array()?.iter().map(std::slice::from_ref).map(among).collect())
+                Rule::HasAllOf(value.as_array()?.iter().map(std::slice::from_ref).map(listed).collect())
             }
             O::StatusIs | O::StatusIn | O::ErrorCodeIn | O::IsStale | O::IsManual => return None,
         };
@@ -240,12 +244,10 @@ impl ValueCheck {
             // Only JSON's own booleans are true or false; text that says so is text, unless the column is a checkbox.
             Rule::Truth(truth) => Value::parse(&self.read(raw)) == Value::Bool(*truth),
             // Elements compare as `equals` does.
-            Rule::HasAnyOf(among) => {
-                self.elements(&self.read(raw)).into_iter().any(|raw| among.has(&self.kind(raw)))
-            }
+            Rule::HasAnyOf(among) => self.elements(raw).iter().any(|element| among.has(&self.kind(element))),
             Rule::HasAllOf(wanted) => {
-                let read = self.read(raw);
-                let cells: Vec<_> = self.elements(&read).into_iter().map(|raw| self.kind(raw)).collect();
+                let elements = self.elements(raw);
+                let cells: Vec<_> = elements.iter().map(|element| self.kind(element)).collect();
                 wanted.iter().all(|among| cells.iter().any(|cell| among.has(cell)))
             }
         }
@@ -256,13 +258,12 @@ impl ValueCheck {
         self.format.as_ref().map_or(Cow::Borrowed(raw), |format| format.comparable(raw))
     }
 
-    /// The elements of a list, as it was read. A cell that is no array has none, but for an option: it is a list of one.
-    fn elements<'a>(&self, read: &'a str) -> Vec<&'a str> {
-        let is_option = self.format.as_ref().is_some_and(|format| format.kind == FormatType::Select);
-        if is_option && !Value::parse(read).is_empty() && !read.starts_with('[') {
-            return vec![read];
+    /// The elements of a list. A cell that is no array has none, unless the column's type reads options.
+    fn elements<'a>(&self, raw: &'a str) -> Vec<Cow<'a, str>> {
+        match self.format.as_ref().filter(|format| format.has_options()) {
+            Some(format) => format.options_in(raw),
+            None => elements(raw).into_iter().map(Cow::Borrowed).collect(),
         }
-        elements(read)
     }
 
     /// The value as it compares, its text folded unless case counts.

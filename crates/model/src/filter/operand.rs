@@ -164,6 +164,12 @@ pub(super) fn as_read(format: &Format, value: &Json) -> Json {
     }
 }
 
+/// What the elements of a list are compared with, as the column's type reads each of them.
+pub(super) fn as_element(format: &Format, value: &Json) -> Json {
+    let read = serde_json::from_str(&format.as_option(&value.to_string()));
+    read.unwrap_or_else(|_| value.clone())
+}
+
 /// Something values are large or small in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {

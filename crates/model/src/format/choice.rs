@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::definition::{Format, SelectOption};
+use super::definition::{Format, FormatType, SelectOption};
+use super::reading::quoted;
 use crate::value::{Value, elements, fold};
 
 /// What a text says as a checkbox.
@@ -29,6 +30,27 @@ impl Format {
         }
         let place = self.option_place(&text)?;
         self.options().get(place).map(|SelectOption { value, .. }| Cow::Borrowed(value.as_str()))
+    }
+
+    /// Whether values are options: one of them, or several.
+    pub(crate) fn has_options(&self) -> bool {
+        matches!(self.kind, FormatType::Select | FormatType::MultiSelect)
+    }
+
+    /// A value as the option it names, as raw JSON; what names none stays as it is.
+    pub(crate) fn as_option<'a>(&self, raw: &'a str) -> Cow<'a, str> {
+        let option = self.option_named(&Value::parse(raw));
+        option.map_or(Cow::Borrowed(raw), |option| quoted(&option))
+    }
+
+    /// The options of a cell, each as raw JSON. One option alone is a list of one.
+    pub(crate) fn options_in<'a>(&self, raw: &'a str) -> Vec<Cow<'a, str>> {
+        match Value::parse(raw) {
+            value if value.is_empty() => Vec::new(),
+            Value::Array(raw) => elements(raw).into_iter().map(|raw| self.as_option(raw)).collect(),
+            _ if self.kind == FormatType::Select => vec![self.as_option(raw)],
+            _ => self.options_named(raw).unwrap_or_default().iter().map(|option| quoted(option)).collect(),
+        }
     }
 
     /// Several options: those of an array, or of a text with commas or semicolons between them.

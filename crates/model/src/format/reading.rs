@@ -155,6 +155,6 @@ fn text<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     if let Value::Text(text) = value { Some(text) } else { None }
 }
 
-fn quoted<'a>(text: &str) -> Cow<'a, str> {
+pub(super) fn quoted<'a>(text: &str) -> Cow<'a, str> {
     serde_json::Value::from(text).to_string().into()
 }

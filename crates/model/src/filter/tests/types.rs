@@ -82,6 +82,32 @@ fn dates_checkboxes_and_options_compare_as_what_they_are() {
 }
 
 #[test]
+fn an_option_is_the_same_however_it_is_written() {
+    let options = json!([{ "value": "True" }, { "value": "5" }, { "value": "Won" }]);
+    let cells = ["true", "\"true\"", "[true]", "[\"True\"]", "[true,\"other\"]", "5", "\"5\"", "\"other\""];
+    for kind in ["select", "multiSelect"] {
+        for format in [json!({ "type": kind, "options": options }), json!({ "type": kind })] {
+            for written in [json!(true), json!("true"), json!("TRUE")] {
+                check(&format, "hasAnyOf", &json!([written, "Won"]), &cells, &cells[..5]);
+                check(&format, "hasAllOf", &json!([written]), &cells, &cells[..5]);
+                check(&format, "hasNoneOf", &json!([written]), &cells, &cells[5..]);
+            }
+            for written in [json!(5), json!("5")] {
+                check(&format, "hasAnyOf", &json!([written]), &cells, &cells[5..7]);
+            }
+        }
+    }
+    // `equals` reads it in the same way.
+    let select = json!({ "type": "select", "options": options });
+    for written in [json!(true), json!(" True ")] {
+        check(&select, "equals", &written, &cells, &cells[..2]);
+        check(&select, "hasAnyOf", &json!([written]), &cells, &cells[..5]);
+    }
+    // In other columns, true and the text that says so are two.
+    check(&json!({ "type": "json" }), "hasAnyOf", &json!([true]), &cells, &["[true]", "[true,\"other\"]"]);
+}
+
+#[test]
 fn what_lies_inside_a_value_has_no_type() {
     let mut table = table();
     table.columns[1].format = Some(Format::new(crate::format::FormatType::Number));
