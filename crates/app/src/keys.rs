@@ -42,6 +42,36 @@ pub struct KeyRotation {
     pub expires_at: Option<String>,
 }
 
+impl KeyRequest {
+    /// Refuses what is wrong with it whoever makes the key, and in whatever team. Expiry must be later than `now_ms`.
+    pub fn check(&self, now_ms: i64) -> Result<()> {
+        named("name", &self.name)?;
+        self.read(now_ms).map(|_| ())
+    }
+
+    /// What is asked for, without its projects; all that is wrong with it is told at once.
+    fn read(&self, now_ms: i64) -> Result<Wanted> {
+        let Self { name: _, scopes, project_ids, expires_at, allow_from } = self;
+        let mut offences = Vec::new();
+        if scopes.is_some_and(Scopes::is_empty) {
+            offences.push(Offence::new("scopes", "must name at least one scope; leave it out for all"));
+        }
+        if project_ids.is_some() && scopes.is_some_and(|scopes| scopes.lacks(Scopes::ADMIN).is_none()) {
+            let words =
+                "cannot include admin in a key that is limited to projects: admin concerns the whole team";
+            offences.push(Offence::new("scopes", words));
+        }
+        check_list("projectIds", project_ids.as_deref(), &mut offences);
+        check_list("allowFrom", allow_from.as_deref(), &mut offences);
+        let allow_from = read_ranges(allow_from.as_deref().unwrap_or_default(), &mut offences);
+        let expires_at_ms = read_expiry(expires_at.as_deref(), now_ms, &mut offences);
+        if !offences.is_empty() {
+            return Err(Error::invalid(offences));
+        }
+        Ok(Wanted { scopes: *scopes, projects: None, expires_at_ms, allow_from })
+    }
+}
+
 /// What is asked for, read and checked.
 struct Wanted {
     scopes: Option<Scopes>,
@@ -56,7 +86,7 @@ impl App {
         let maker = self.maker(caller).await?;
         self.check_key_room(maker.team).await?;
         let name = named("name", &request.name)?.to_owned();
-        let wanted = self.read_request(maker.team, request).await?;
+        let wanted = self.read_request(maker.team, &request).await?;
         let new_key = self.restricted_key(maker.team, &name, wanted, Some(&maker))?;
         self.store.create_key(new_key.key.clone()).await?;
         Ok(new_key)
@@ -67,20 +97,20 @@ impl App {
     pub async fn create_key(&self, slug: &str, request: KeyRequest) -> Result<NewKey> {
         if slug == Self::FIRST_SLUG && self.store.teams().await?.is_empty() {
             let team = self.first_team()?;
-            let new_key = self.key_as_asked(&team, request.clone()).await?;
+            let new_key = self.key_as_asked(&team, &request).await?;
             if self.store.bootstrap(team, new_key.key.clone()).await? {
                 return Ok(new_key);
             }
             // Somebody else made the team just now.
         }
         let team = self.team_by_slug(slug).await?;
-        let new_key = self.key_as_asked(&team, request).await?;
+        let new_key = self.key_as_asked(&team, &request).await?;
         self.store.create_key(new_key.key.clone()).await?;
         Ok(new_key)
     }
 
     /// A key for a team that may not be stored yet.
-    async fn key_as_asked(&self, team: &Team, request: KeyRequest) -> Result<NewKey> {
+    async fn key_as_asked(&self, team: &Team, request: &KeyRequest) -> Result<NewKey> {
         let name = named("name", &request.name)?.to_owned();
         let wanted = self.read_request(team.id, request).await?;
         self.restricted_key(team.id, &name, wanted, None)
@@ -118,7 +148,7 @@ impl App {
         let now_ms = self.clock.now_ms();
         let mut offences = Vec::new();
         let old_expires_at_ms = read_moment("oldExpiresAt", old_expires_at.as_deref(), &mut offences);
-        let mut expires_at_ms = self.read_expiry(expires_at.as_deref(), &mut offences);
+        let mut expires_at_ms = read_expiry(expires_at.as_deref(), now_ms, &mut offences);
         if expires_at.is_none() {
             expires_at_ms = old.expires_at_ms;
             if expires_at_ms.is_some_and(|at_ms| at_ms <= now_ms) {
@@ -159,30 +189,13 @@ impl App {
         Ok(())
     }
 
-    /// Reads a request; all that is wrong with it is told at once.
-    async fn read_request(&self, team: TeamId, request: KeyRequest) -> Result<Wanted> {
-        let KeyRequest { name: _, scopes, project_ids, expires_at, allow_from } = request;
-        let mut offences = Vec::new();
-        if scopes.is_some_and(Scopes::is_empty) {
-            offences.push(Offence::new("scopes", "must name at least one scope; leave it out for all"));
-        }
-        if project_ids.is_some() && scopes.is_some_and(|scopes| scopes.lacks(Scopes::ADMIN).is_none()) {
-            let words =
-                "cannot include admin in a key that is limited to projects: admin concerns the whole team";
-            offences.push(Offence::new("scopes", words));
-        }
-        check_list("projectIds", project_ids.as_deref(), &mut offences);
-        check_list("allowFrom", allow_from.as_deref(), &mut offences);
-        let allow_from = read_ranges(&allow_from.unwrap_or_default(), &mut offences);
-        let expires_at_ms = self.read_expiry(expires_at.as_deref(), &mut offences);
-        if !offences.is_empty() {
-            return Err(Error::invalid(offences));
-        }
-        let projects = match project_ids {
-            Some(ids) => Some(self.known_projects(team, &ids).await?),
+    async fn read_request(&self, team: TeamId, request: &KeyRequest) -> Result<Wanted> {
+        let wanted = request.read(self.clock.now_ms())?;
+        let projects = match &request.project_ids {
+            Some(ids) => Some(self.known_projects(team, ids).await?),
             None => None,
         };
-        Ok(Wanted { scopes, projects, expires_at_ms, allow_from })
+        Ok(Wanted { projects, ..wanted })
     }
 
     /// These projects of a team, in order and each once.
@@ -204,14 +217,6 @@ impl App {
         projects.sort_unstable();
         projects.dedup();
         Ok(projects)
-    }
-
-    fn read_expiry(&self, text: Option<&str>, offences: &mut Vec<Offence>) -> Option<i64> {
-        let at_ms = read_moment("expiresAt", text, offences)?;
-        if at_ms <= self.clock.now_ms() {
-            offences.push(Offence::new("expiresAt", "must be in the future"));
-        }
-        Some(at_ms)
     }
 
     /// A key for another team, with what its maker has and no more.
@@ -293,6 +298,14 @@ fn read_ranges(texts: &[String], offences: &mut Vec<Offence>) -> Vec<AddressRang
         }
     }
     ranges
+}
+
+fn read_expiry(text: Option<&str>, now_ms: i64, offences: &mut Vec<Offence>) -> Option<i64> {
+    let at_ms = read_moment("expiresAt", text, offences)?;
+    if at_ms <= now_ms {
+        offences.push(Offence::new("expiresAt", "must be in the future"));
+    }
+    Some(at_ms)
 }
 
 fn read_moment(path: &str, text: Option<&str>, offences: &mut Vec<Offence>) -> Option<i64> {

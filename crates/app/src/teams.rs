@@ -34,15 +34,14 @@ impl App {
         self.new_team(slug, "Default")
     }
 
+    /// Refuses a team that cannot be, whatever teams there are.
+    pub fn check_team(slug: &str, name: Option<&str>) -> Result<()> {
+        read_team(slug, name).map(|_| ())
+    }
+
     pub async fn create_team(&self, slug: &str, name: Option<&str>) -> Result<Team> {
-        let parsed = Slug::parse(slug).ok_or_else(|| {
-            Error::invalid(vec![Offence::new(
-                "slug",
-                "must be 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen",
-            )])
-        })?;
-        let name = name.map(|name| named("name", name)).transpose()?;
-        let team = self.new_team(parsed, name.unwrap_or(slug))?;
+        let (parsed, name) = read_team(slug, name)?;
+        let team = self.new_team(parsed, name)?;
         match self.store.create_team(team.clone()).await {
             Err(StoreError::SlugTaken) => Err(Error::invalid(vec![Offence::new(
                 "slug",
@@ -165,6 +164,18 @@ impl App {
         };
         Ok(NewKey { key, secret })
     }
+}
+
+/// The slug and the name of a team to be made; the slug is its name where it has none.
+fn read_team<'a>(slug: &'a str, name: Option<&'a str>) -> Result<(Slug, &'a str)> {
+    let parsed = Slug::parse(slug).ok_or_else(|| {
+        Error::invalid(vec![Offence::new(
+            "slug",
+            "must be 1 to 63 lower-case letters, digits and hyphens, not starting with a hyphen",
+        )])
+    })?;
+    let name = name.map(|name| named("name", name)).transpose()?;
+    Ok((parsed, name.unwrap_or(slug)))
 }
 
 /// A name for people, trimmed.

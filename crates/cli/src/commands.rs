@@ -51,6 +51,8 @@ pub(crate) struct OpenapiArgs {
 pub(crate) type AnyResult = Result<(), Box<dyn Error>>;
 
 pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> AnyResult {
+    // What is refused makes no database.
+    App::check_team(slug, name)?;
     let is_new = database::is_new(store);
     let team = visit(store).await?.0.create_team(slug, name).await?;
     if is_new {

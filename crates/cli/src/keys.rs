@@ -3,11 +3,10 @@
 use clap::{Args, Subcommand};
 use rowmill_app::{ApiKey, App, Error, KeyRequest, KeyRotation, Noun};
 use rowmill_client::notice;
-use rowmill_clock::Clock as _;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::{Offence, Restrictions, Scope, Scopes};
 use serde_json::{Value, json};
 
-use crate::clock::SharedClock;
 use crate::commands::{AnyResult, print, visit, visit_existing};
 use crate::config::StoreArgs;
 use crate::database;
@@ -91,14 +90,18 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
     if is_new {
         check_first(&store, &team, projects.is_some())?;
     }
-    let (app, clock) = visit(&store).await?;
-    let request = KeyRequest {
+    let mut request = KeyRequest {
         name: name.unwrap_or_else(|| if is_new { "first key" } else { "key" }.to_owned()),
         scopes: scopes.map(Scopes::from),
         project_ids: projects,
-        expires_at: expires.map(|text| moment(&text, &clock)),
+        expires_at: moment("--expires", expires.as_deref(), &SystemClock)?,
         allow_from,
     };
+    // What is refused makes no database. Of several nodes, it is the database's clock that counts.
+    let now_ms = if store.url().is_none() { SystemClock.now_ms() } else { i64::MIN };
+    request.check(now_ms).map_err(|error| in_options(&error))?;
+    let (app, clock) = visit(&store).await?;
+    request.expires_at = moment("--expires", expires.as_deref(), &clock)?;
     match app.create_key(&team, request).await {
         Err(Error::NotFound(what)) => Err(no_team(what, &team).into()),
         made => {
@@ -197,8 +200,10 @@ fn listed(key: ApiKey, details: bool) -> Value {
 async fn rotate(args: KeyRotateArgs) -> AnyResult {
     let KeyRotateArgs { id, old_expires, expires, store } = args;
     let (app, clock) = visit_existing(&store).await?;
-    let moment = |text: String| moment(&text, &clock);
-    let rotation = KeyRotation { old_expires_at: old_expires.map(moment), expires_at: expires.map(moment) };
+    let rotation = KeyRotation {
+        old_expires_at: moment("--old-expires", old_expires.as_deref(), &clock)?,
+        expires_at: moment("--expires", expires.as_deref(), &clock)?,
+    };
     match app.rotate_key(&id, rotation).await {
         Err(Error::NotFound(_)) => Err(unknown(&id).into()),
         made => print(made.map_err(|error| in_options(&error))?.secret.reveal()),
@@ -227,14 +232,20 @@ fn scope(word: &str) -> Result<Scope, String> {
 
 /// A time, or so many hours or days from now, as a time. What is neither stays as it is, and is told to be wrong where
 /// times are checked.
-fn moment(text: &str, clock: &SharedClock) -> String {
+fn moment(option: &str, text: Option<&str>, clock: &impl Clock) -> Result<Option<String>, String> {
     const HOUR_MS: i64 = 60 * 60 * 1000;
-    let amount = |unit: char, unit_ms: i64| {
-        let number: i64 = text.strip_suffix(unit)?.parse().ok().filter(|number| *number >= 0)?;
-        number.checked_mul(unit_ms)
-    };
-    match amount('h', HOUR_MS).or_else(|| amount('d', 24 * HOUR_MS)) {
-        Some(ms) => rowmill_api::timestamp(clock.now_ms().saturating_add(ms)),
-        None => text.to_owned(),
+    let Some(text) = text else { return Ok(None) };
+    let amount = |unit: char| text.strip_suffix(unit).filter(|digits| is_number(digits));
+    let amount = amount('h').map(|hours| (hours, HOUR_MS)).or(amount('d').map(|days| (days, 24 * HOUR_MS)));
+    let Some((number, unit_ms)) = amount else { return Ok(Some(text.to_owned())) };
+    let at_ms = number.parse::<i64>().ok().and_then(|number| number.checked_mul(unit_ms));
+    let at_ms = at_ms.and_then(|ms| clock.now_ms().checked_add(ms));
+    match at_ms.filter(|at_ms| jiff::Timestamp::from_millisecond(*at_ms).is_ok()) {
+        Some(at_ms) => Ok(Some(rowmill_api::timestamp(at_ms))),
+        None => Err(format!("{option} is too far away: the last year is 9999")),
     }
+}
+
+fn is_number(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }

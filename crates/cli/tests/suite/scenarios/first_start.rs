@@ -18,6 +18,7 @@ pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("first_start", Embedded:
     an_empty_folder_has_nothing_to_list,
     a_first_key_is_as_it_was_asked_for,
     a_first_key_that_cannot_be_makes_no_database,
+    a_first_team_that_cannot_be_makes_no_database,
 );
 
 fn an_empty_folder_has_nothing_to_list() {
@@ -69,9 +70,32 @@ fn a_first_key_that_cannot_be_makes_no_database() {
     for (arguments, words) in [
         (&["--team", "acme"][..], "rowmill team create --slug acme"),
         (&["--team", "default", "--projects", &project], "has no projects yet"),
+        (&["--team", "default", "--name", " "], "--name must have"),
+        (&["--team", "default", "--expires", "soon"], "--expires must be a date and time"),
+        (&["--team", "default", "--expires", "2001-01-01T00:00:00Z"], "--expires must be in the future"),
+        (&["--team", "default", "--expires", "0h"], "--expires must be in the future"),
+        (&["--team", "default", "--expires", "99999999999d"], "--expires is too far away"),
+        (&["--team", "default", "--expires", "99999999999999999999h"], "--expires is too far away"),
+        (&["--team", "default", "--allow-from", "here"], "--allow-from must be an address"),
+        (&["--team", "default", "--allow-from", "here", "--expires", "later"], "--expires must be a date"),
     ] {
         let mut create = command(&folder);
         create.env("ROWMILL_DATA_DIR", &data).args(["key", "create"]).args(arguments);
+        let refused = create.output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(words), "{arguments:?}: {told}");
+        assert!(!data.exists(), "{arguments:?} made a database");
+    }
+}
+
+fn a_first_team_that_cannot_be_makes_no_database() {
+    let folder = DataDir::new();
+    let data = folder.path().join("new");
+    for (arguments, words) in
+        [(["--slug", "Acme", "--name", "x"], "slug"), (["--slug", "acme", "--name", " "], "name")]
+    {
+        let mut create = command(&folder);
+        create.env("ROWMILL_DATA_DIR", &data).args(["team", "create"]).args(arguments);
         let refused = create.output().unwrap();
         let told = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(!refused.status.success() && told.contains(words), "{arguments:?}: {told}");
