@@ -173,6 +173,13 @@ fn a_mapping_says_where_fields_go(api: &Api) {
     let told = import(&twins, &[], "Email,Email\nd@e.f,third\n");
     assert_eq!(told["columnsCreated"], json!([]), "the column of the first import: {told}");
     assert_eq!(texts(&twins, "Email 2"), ["other", "third"]);
+    let many = api.table(&[]);
+    let file = format!("{}\n{}\n", ["Tag"; 30].join(","), ["x"; 30].join(","));
+    let told = import(&many, &[], file.as_str());
+    assert_eq!(told["columnsCreated"].as_array().unwrap().len(), 30, "{told}");
+    let told = import(&many, &[], file.as_str());
+    assert_eq!((&told["columnsCreated"], &told["importedCount"]), (&json!([]), &json!(1)), "{told}");
+    assert_eq!(texts(&many, "Tag 30"), ["x", "x"]);
     let places = json!({ "1": email }).to_string();
     import(&table, &[("header", "false"), ("createColumns", "false"), ("mapping", &places)], "x,second\n");
     assert_eq!(texts(&table, "Email"), ["a@b.c", "second"]);
