@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
+use rowmill_model::cell::Meta;
 use rowmill_model::prices::ModelPrice;
 use rowmill_model::pricing::{model_price, search_price};
 use rowmill_model::{
     Amount, CellError, Column, ColumnId, ErrorCode, Project, Provider, SpendingSettings, TeamId,
 };
 use rowmill_store::spending::{Money, Reached, Reserve, Reserved};
-use rowmill_store::{Lane, Ticket, WorkerId};
+use rowmill_store::{CellResult, Lane, Ticket, WorkerId};
 
 use crate::cell_runner::Payees;
 use crate::in_flight::InFlightCells;
@@ -46,8 +47,8 @@ struct LaneBudget {
     /// What the store was told that is held.
     told: Money,
     /// Cells that were taken only to be told why they wait.
-    refused: HashMap<Ticket, CellError>,
-    reached: Option<CellError>,
+    refused: HashMap<Ticket, SpendLimit>,
+    reached: Option<SpendLimit>,
     looked_at: Timestamp,
     refused_at: Option<Timestamp>,
 }
@@ -71,11 +72,11 @@ impl Budgets {
         }
     }
 
-    /// Why a cell is not to be run, and until when it waits.
-    pub(crate) fn refusal(&self, ticket: Ticket, now: Timestamp) -> Option<(CellError, Timestamp)> {
+    /// What becomes of a cell that is not to be run.
+    pub(crate) fn refusal(&self, ticket: Ticket, now: Timestamp) -> Option<CellResult> {
         let mut lanes = self.lock();
-        let error = lanes.get_mut(&ticket.lane)?.refused.remove(&ticket)?;
-        Some((error, now.saturating_add(TOLD_EVERY).unwrap_or(now)))
+        let limit = lanes.get_mut(&ticket.lane)?.refused.remove(&ticket)?;
+        Some(limit.put_off(now.saturating_add(TOLD_EVERY).unwrap_or(now)))
     }
 
     /// Whether a lane is to be looked at in this round. One that costs something of a team with caps is remembered.
@@ -164,7 +165,7 @@ impl Budgets {
         let Reserved { granted, each, reached } = reserved;
         (budget.granted, budget.each, budget.looked_at) = (granted, each, now);
         budget.told = held.plus(each.times(granted));
-        budget.reached = reached.filter(|_| granted == 0).map(|reached| spend_limit(&reached));
+        budget.reached = reached.filter(|_| granted == 0).map(|reached| SpendLimit::of(&reached));
         if budget.reached.is_none() {
             budget.refused_at = None;
             return granted;
@@ -294,13 +295,29 @@ fn money(usd: f64, credits: f64) -> Money {
     Money { usd: parts(usd), credits: parts(credits) }
 }
 
-pub(crate) fn spend_limit(reached: &Reached) -> CellError {
-    let until = match reached.resets_at_ms.and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok()) {
-        Some(at) => format!("goes on at {at:.0} or when the cap is raised"),
-        None => "goes on when the cap is raised".to_owned(),
-    };
-    let message = format!("{} is reached; this {until}.", reached.cap.words());
-    CellError { code: ErrorCode::SpendLimit, message }
+/// A cap that was reached, as it is told.
+#[derive(Debug, Clone)]
+pub(crate) struct SpendLimit {
+    error: CellError,
+    resets_at_ms: Option<i64>,
+}
+
+impl SpendLimit {
+    pub(crate) fn of(reached: &Reached) -> Self {
+        let Reached { cap, resets_at_ms } = reached;
+        let until = match resets_at_ms.and_then(|at_ms| Timestamp::from_millisecond(at_ms).ok()) {
+            Some(at) => format!("goes on at {at:.0} or when the cap is raised"),
+            None => "goes on when the cap is raised".to_owned(),
+        };
+        let message = format!("{} is reached; this {until}.", cap.words());
+        Self { error: CellError { code: ErrorCode::SpendLimit, message }, resets_at_ms: *resets_at_ms }
+    }
+
+    /// Puts a cell off. It looks again soon, because the cap may be raised; but the run waits until the cap begins again.
+    pub(crate) fn put_off(self, at: Timestamp) -> CellResult {
+        let Self { error, resets_at_ms: ends_at_ms } = self;
+        CellResult::Later { at_ms: at.as_millisecond(), error: Some(error), ends_at_ms, meta: Meta::new() }
+    }
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ pub(crate) async fn send_heartbeats(shared: Arc<Shared>) {
 fn give_back_orphans(shared: &Shared, before: &OrphanedTickets, held: &BTreeSet<Ticket>) -> OrphanedTickets {
     let (lost, orphans) = shared.in_flight.orphans(held, before);
     for ticket in lost {
-        let result =
-            CellResult::Later { at_ms: shared.clock.now().as_millisecond(), error: None, meta: Meta::new() };
+        let at_ms = shared.clock.now().as_millisecond();
+        let result = CellResult::Later { at_ms, error: None, ends_at_ms: None, meta: Meta::new() };
         shared.in_flight.give_back(Settlement { ticket, result });
     }
     orphans

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rowmill_model::ErrorCode;
 use rowmill_model::cell::Meta;
+use rowmill_model::{CellError, ErrorCode};
 use rowmill_store::CellResult;
 
 use crate::cell_runner::{CallFailure, Cause};
@@ -53,21 +53,22 @@ pub(crate) fn put_off(
     now: Timestamp,
 ) -> CellResult {
     // Behind the moment, which may be between two milliseconds.
-    let at_ms = |at: Timestamp| at.as_millisecond().saturating_add(1);
-    let Some(Cause { error, is_unreachable }) = cause else {
-        return CellResult::Later { at_ms: at_ms(at), error: None, meta };
+    let later = |at: Timestamp, error: Option<CellError>, meta: Meta| {
+        let at_ms = at.as_millisecond().saturating_add(1);
+        CellResult::Later { at_ms, error, ends_at_ms: None, meta }
     };
+    let Some(Cause { error, is_unreachable }) = cause else { return later(at, None, meta) };
     let wait_max = match error.code {
         _ if is_unreachable => config.unreachable_max,
         // Whoever says when to come back is believed.
-        ErrorCode::RateLimited => return CellResult::Later { at_ms: at_ms(at), error: Some(error), meta },
+        ErrorCode::RateLimited => return later(at, Some(error), meta),
         _ => config.cell_deadline,
     };
     let until = after(tries.since, wait_max);
     if now >= until {
         return CellResult::Failed(error, meta);
     }
-    CellResult::Later { at_ms: at_ms(at.min(until)), error: Some(error), meta }
+    later(at.min(until), Some(error), meta)
 }
 
 fn after(time: Timestamp, wait: Duration) -> Timestamp {
@@ -92,8 +93,6 @@ fn wait(
 
 #[cfg(test)]
 mod tests {
-    use rowmill_model::CellError;
-
     use super::*;
 
     fn call_failure(is_transient: bool, retry_after: Option<u64>) -> CallFailure {

@@ -20,8 +20,7 @@ use crate::value_check::{self, InvalidValue};
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
-    if let Some((error, at)) = shared.budgets.refusal(cell.ticket, shared.clock.now()) {
-        let result = CellResult::Later { at_ms: at.as_millisecond(), error: Some(error), meta: Meta::new() };
+    if let Some(result) = shared.budgets.refusal(cell.ticket, shared.clock.now()) {
         let settlement = Settlement { ticket: cell.ticket, result };
         shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
         return;

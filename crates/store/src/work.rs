@@ -189,6 +189,8 @@ pub enum CellResult {
         at_ms: i64,
         /// Why it rests; none if the cell only waits for its turn.
         error: Option<CellError>,
+        /// When what it waits for ends, in Unix milliseconds, if that is known to be another time than the next try.
+        ends_at_ms: Option<i64>,
         /// What was paid before, and to whom, by a cell that goes on where it was.
         meta: Meta,
     },
@@ -234,6 +236,11 @@ impl CellResult {
             | Self::Later { meta, .. } => Some(meta),
             Self::Skipped(_) => None,
         }
+    }
+
+    /// When what its cell waits for ends, if it says so.
+    pub fn ends_at_ms(&self) -> Option<i64> {
+        if let Self::Later { ends_at_ms, .. } = self { *ends_at_ms } else { None }
     }
 
     /// `kept` is what is known of the row's cells, `mark` where this one stands.

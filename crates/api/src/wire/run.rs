@@ -244,7 +244,7 @@ struct RunWaiting {
     cells: u64,
     /// How the last try failed.
     reason: CellError,
-    /// When the next try is.
+    /// When the next try is. At a spending cap: when the cap begins again, if it does by itself.
     #[schemars(extend("format" = "date-time"))]
     until: String,
 }

@@ -20,7 +20,7 @@ use super::settling::{
     result_of, save, settle,
 };
 use super::spool::{Pushed, Spool};
-use crate::budgets::{BatchReserve, spend_limit};
+use crate::budgets::{BatchReserve, SpendLimit};
 use crate::cell_runner::{BatchCalls, Cell};
 use crate::shared::Shared;
 use crate::time_left::{after, time_left};
@@ -102,7 +102,7 @@ struct Making<'a> {
     /// Whether the column may have more cells.
     has_more: bool,
     /// The cap that allows no more.
-    refused: Option<CellError>,
+    refused: Option<SpendLimit>,
 }
 
 /// Makes one batch of a lane. Says when the next one can be made.
@@ -273,7 +273,7 @@ impl Making<'_> {
 
     fn later(&self, wait: Option<Duration>) -> CellResult {
         let at = after(self.shared.clock.now(), wait.unwrap_or_default());
-        CellResult::Later { at_ms: at.as_millisecond(), error: None, meta: Meta::new() }
+        CellResult::Later { at_ms: at.as_millisecond(), error: None, ends_at_ms: None, meta: Meta::new() }
     }
 
     /// Sets money aside where the team has caps. Says for how many cells there is some.
@@ -299,19 +299,18 @@ impl Making<'_> {
         };
         let reserved = shared.store.reserve(reserve).await?;
         self.reserved = self.reserved.plus(reserved.each.times(reserved.granted));
-        self.refused = reserved.reached.as_ref().filter(|_| reserved.granted == 0).map(spend_limit);
+        self.refused = reserved.reached.as_ref().filter(|_| reserved.granted == 0).map(SpendLimit::of);
         Ok(reserved.granted)
     }
 
     /// Takes one cell to tell why all of them wait, unless some go.
     async fn refuse_one(&mut self) -> Result<(), StoreError> {
-        let Some(error) = self.refused.clone().filter(|_| self.taken == 0) else { return Ok(()) };
-        let at_ms = after(self.shared.clock.now(), RECHECK_AFTER).as_millisecond();
+        let Some(limit) = self.refused.clone().filter(|_| self.taken == 0) else { return Ok(()) };
+        let at = after(self.shared.clock.now(), RECHECK_AFTER);
         let claimed = self.claim(1).await?;
-        let told = claimed.into_iter().map(|claimed| {
-            let result = CellResult::Later { at_ms, error: Some(error.clone()), meta: Meta::new() };
-            Settlement { ticket: claimed.ticket, result }
-        });
+        let told = claimed
+            .into_iter()
+            .map(|claimed| Settlement { ticket: claimed.ticket, result: limit.clone().put_off(at) });
         settle(self.shared, &self.batch, told.collect()).await.map(|_| ())
     }
 

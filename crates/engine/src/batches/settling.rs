@@ -167,7 +167,8 @@ pub(super) async fn put_off(
     for tickets in tickets.chunks(GROUP) {
         let later = |ticket: &Ticket| {
             let (at_ms, error) = (at.as_millisecond(), error.clone());
-            Settlement { ticket: *ticket, result: CellResult::Later { at_ms, error, meta: Meta::new() } }
+            let result = CellResult::Later { at_ms, error, ends_at_ms: None, meta: Meta::new() };
+            Settlement { ticket: *ticket, result }
         };
         settle(shared, batch, tickets.iter().map(later).collect()).await?;
     }

@@ -46,7 +46,7 @@ pub struct Tally {
 pub struct WaitsFor {
     /// How the last try failed.
     pub error: CellError,
-    /// When the next try is, in Unix milliseconds.
+    /// When the next try is, in Unix milliseconds; at a spending cap, when it begins again, if it does by itself.
     pub until_ms: i64,
     /// The columns that a spending cap holds back. One cell of each is put off to say so; all that are queued wait.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

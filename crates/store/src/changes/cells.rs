@@ -148,7 +148,7 @@ impl<V: Copy> RowChanges<V> {
         let mark = self.block(block_of(position))?.get(slot, place_of(position));
         self.ledger.note(&self.project, slot, &result, now_ms);
         let row = self.row(position).ok_or_else(not_loaded)?;
-        let spent = result.spent();
+        let (spent, ends_at_ms) = (result.spent(), result.ends_at_ms());
         let Ended { ending, value, mut detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
         let values = match value.as_deref() {
             Some(raw) => row.values.with([(slot, raw)])?,
@@ -166,7 +166,7 @@ impl<V: Copy> RowChanges<V> {
             let error = detail.trying.as_ref().and_then(|trying| trying.error.clone());
             let (_, tally) = self.open(block_of(position))?;
             if let Some(error) = error {
-                tally.put_off(slot, error, at_ms);
+                tally.put_off(slot, error, ends_at_ms.unwrap_or(at_ms));
             }
         }
         if let Some(outbox) = &mut self.outbox {

@@ -63,8 +63,8 @@ pub(super) async fn what_was_paid_to_each_is_on_its_line(store: &dyn Store) {
         CellResult::Value("1".into(), paid(0.25)),
         CellResult::Retry { at_ms: 5_000, error: error(), meta: paid(0.25) },
         // Nothing was tried to its end, but something was paid.
-        CellResult::Later { at_ms: 5_000, error: None, meta: paid(0.5) },
-        CellResult::Later { at_ms: 5_000, error: None, meta: Meta::new() },
+        CellResult::Later { at_ms: 5_000, error: None, ends_at_ms: None, meta: paid(0.5) },
+        CellResult::Later { at_ms: 5_000, error: None, ends_at_ms: None, meta: Meta::new() },
     ];
     let results = cells.iter().zip(results);
     let results = results.map(|(cell, result)| Settlement { ticket: cell.ticket, result }).collect();

@@ -167,8 +167,8 @@ pub(super) async fn cells_that_wait_say_since_when_and_what_for(store: &dyn Stor
         code: rowmill_model::ErrorCode::ProviderError,
         message: "Gone.".to_owned(),
     };
-    let later = |at_ms, error| CellResult::Later { at_ms, error, meta: Meta::new() };
-    let put_off = [later(20, Some(error.clone())), later(30, None)];
+    let later = |at_ms, error, ends_at_ms| CellResult::Later { at_ms, error, ends_at_ms, meta: Meta::new() };
+    let put_off = [later(20, Some(error.clone()), Some(500)), later(30, None, None)];
     let results = cells.iter().zip(put_off);
     let results = results.map(|(cell, result)| Settlement { ticket: cell.ticket, result }).collect();
     store.settle(WORKER, 11, results).await.unwrap();
@@ -181,7 +181,7 @@ pub(super) async fn cells_that_wait_say_since_when_and_what_for(store: &dyn Stor
     check_counts(store, id).await;
     let status = store.processing_status(id).await.unwrap().unwrap();
     let (cells, waits_for) = status.tally.waiting().unwrap();
-    assert_eq!((cells, waits_for.until_ms, &waits_for.error), (2, 20, &error));
+    assert_eq!((cells, waits_for.until_ms, &waits_for.error), (2, 500, &error), "not the next try");
     let mut again = Vec::new();
     for _ in 0..2 {
         store.lanes(40).await.unwrap();

@@ -106,6 +106,7 @@ fn a_cap_pauses_the_run_until_it_is_raised() {
         (&json!(0.1), &json!(0.0), &json!(true)),
         "{cap}"
     );
+    assert_eq!(status["run"]["waiting"]["until"], cap["resetsAt"], "not the next look at the cap: {status}");
     let event = eventually("the event", TIME_MAX, || told(&receiver, "spend.limit_reached").pop());
     assert_eq!((&event["cap"]["usd"], &event["resetsAt"]), (&json!(0.1), &cap["resetsAt"]), "{event}");
     assert!(event["projectId"].as_str().unwrap().starts_with("proj_"), "{event}");

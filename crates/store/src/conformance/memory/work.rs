@@ -267,7 +267,7 @@ impl State {
         let tries = self.trying(lane, position).map_or(0, |trying| trying.attempts);
         let ended = Detail { attempts: tries + 1, updated_at_ms: Some(now_ms), ..Detail::default() };
         let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
-        let spent = result.spent();
+        let (spent, ends_at_ms) = (result.spent(), result.ends_at_ms());
         let (ending, raw, mut detail) = match result {
             CellResult::Value(raw, meta) if &*raw == "null" => {
                 (Ending::NoData, Some(raw), Detail { meta: kept_meta(meta), ..ended })
@@ -286,10 +286,18 @@ impl State {
                 (Ending::Skipped(code), None, Detail { message: Some(message), attempts: 0, ..ended })
             }
             CellResult::Retry { at_ms: at, error, .. } => {
-                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, Some(error)), spent);
+                return self.put_off(
+                    changes,
+                    lane,
+                    position,
+                    now_ms,
+                    (tries + 1, at, Some(error)),
+                    (spent, None),
+                );
             }
             CellResult::Later { at_ms: at, error, .. } => {
-                return self.put_off(changes, lane, position, now_ms, (tries, at, error), spent);
+                let told = (spent, ends_at_ms);
+                return self.put_off(changes, lane, position, now_ms, (tries, at, error), told);
             }
         };
         let new = match &raw {
@@ -325,7 +333,7 @@ impl State {
         position: u64,
         now_ms: i64,
         (attempts, retry_at_ms, error): (u32, i64, Option<CellError>),
-        spent: Spent,
+        (spent, ends_at_ms): (Spent, Option<i64>),
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
         let entry = self.entry_mut(id)?;
@@ -340,7 +348,7 @@ impl State {
         let values = row.values.clone();
         let cells = values.cells()?;
         if let Some(error) = waits_for {
-            entry.tally.put_off(slot, error, retry_at_ms);
+            entry.tally.put_off(slot, error, ends_at_ms.unwrap_or(retry_at_ms));
         }
         self.retries.insert((retry_at_ms, lane, position));
         self.step(changes, (id, position), Some(now_ms), |steps| {
