@@ -152,7 +152,8 @@ impl LoadTask {
                 return if fits { Ok(()) } else { Err(LoadError::TooLarge) };
             }
         }
-        Err(StoreError::TooLong.into())
+        // What others push out again before it can be looked at is scanned instead.
+        Err(LoadError::TooLarge)
     }
 
     fn has_all(&self, names: &[ColumnKey]) -> bool {

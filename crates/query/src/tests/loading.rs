@@ -121,3 +121,33 @@ async fn columns_of_what_was_given_up_meanwhile_are_not_taken_in() {
     assert!(cached.snapshot().names().is_empty());
     assert!(cached.snapshot_mut().apply(&Patch::default()).is_ok());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn questions_that_push_each_other_out_of_memory_are_answered() {
+    let (store, project) = filled(2_000).await;
+    for number in 0..50 {
+        write(&*store, &project, number * 7, (2, number.to_string())).await;
+    }
+    let project = store.project(project.project.id).await.unwrap().unwrap();
+    let by = |columns: &[&str]| {
+        let key = |column: &&str| json!({ "columnId": column, "direction": "desc" });
+        selection_of(&json!([]), &columns.iter().map(key).collect(), None)
+    };
+    let selections = [by(&["col_a"]), by(&["col_b"]), by(&["col_b", "col_a"]), by(&["col_mail"])];
+    let streamed = Query::with_memory(Arc::clone(&store), 0);
+    // Room for some of it at a time.
+    let query = Query::with_memory(Arc::clone(&store), 120_000);
+    let mut asking = tokio::task::JoinSet::new();
+    for selection in selections {
+        let expected = streamed.positions(&project, selection.clone(), now()).await.unwrap();
+        let (query, project) = (query.clone(), project.clone());
+        asking.spawn(async move {
+            for _ in 0..20 {
+                assert_eq!(query.positions(&project, selection.clone(), now()).await.unwrap(), expected);
+            }
+        });
+    }
+    while let Some(asked) = asking.join_next().await {
+        asked.unwrap();
+    }
+}
