@@ -33,6 +33,8 @@ mod snapshot;
 mod stream;
 mod summary;
 mod top_k;
+mod value_column;
+mod value_sort;
 mod values;
 mod waiting_columns;
 mod whole_order;

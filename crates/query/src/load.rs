@@ -11,11 +11,12 @@ use rowmill_model::cell_picker::CellPicker;
 use rowmill_model::record::Cells;
 use rowmill_store::{RowRef, ScanDetail, ScanLook, Spans, Store, StoreError, WantedSlots};
 
-use crate::column::{Column, ColumnKey, ValueColumn};
+use crate::column::{Column, ColumnKey};
 use crate::parallel;
 use crate::ranks::Ranks;
 use crate::scan::{self, IDLE};
 use crate::snapshot::Patch;
+use crate::value_column::ValueColumn;
 use crate::values::Full;
 
 /// Rows that are read in one go.

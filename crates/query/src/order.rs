@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use rowmill_model::sort::{Direction, Key as SortKey};
 
 use crate::chunked_list::{ChunkedList, ListPosition};
-use crate::column::ValueColumn;
 use crate::plan::Plan;
 use crate::ranks::{EMPTY, Ranks};
 use crate::snapshot::Snapshot;
+use crate::value_column::ValueColumn;
 
 /// Up to this many changed rows, or this share of all rows, are put in their places one by one.
 /// Few in tests, so that their short orders are merged, too.

@@ -15,10 +15,11 @@ use rowmill_store::{Result, StoredProject};
 
 use crate::blocking::blocking;
 use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
-use crate::column::{Column, ColumnKey, StateFacts, ValueColumn};
+use crate::column::{Column, ColumnKey, StateFacts};
 use crate::cursor::sorting_digest;
 use crate::selection::Selection;
 use crate::snapshot::Snapshot;
+use crate::value_column::ValueColumn;
 
 /// A compiled selection.
 #[derive(Debug, Clone)]

@@ -3,8 +3,9 @@
 use fixedbitset::FixedBitSet;
 use rowmill_store::Spans;
 
-use crate::column::{Cell, Column, ColumnKey, ValueColumn};
+use crate::column::{Cell, Column, ColumnKey};
 use crate::ranks::Ranks;
+use crate::value_column::ValueColumn;
 use crate::values::Full;
 
 /// Columns of one project, row by row in order of creation. A row that is deleted keeps its place.

@@ -12,11 +12,12 @@ use rowmill_model::{Column, Format};
 use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
 use crate::chunked_list::ChunkedList;
-use crate::column::{ColumnKey, ValueColumn};
+use crate::column::ColumnKey;
 use crate::parallel;
 use crate::plan::value_name;
 use crate::query::Query;
 use crate::selection::Selection;
+use crate::value_column::ValueColumn;
 use crate::whole_order::Asked;
 
 /// So many different values of a column are counted where the rows do not fit into memory.

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::definition::{Format, FormatType, SelectOption};
-use super::reading::quoted;
 use crate::value::{Value, elements, fold};
 
 /// What a text says as a checkbox.
@@ -75,6 +74,11 @@ impl Format {
             }
         }
     }
+}
+
+/// A text as raw JSON.
+pub(super) fn quoted<'a>(text: &str) -> Cow<'a, str> {
+    serde_json::Value::from(text).to_string().into()
 }
 
 /// The text of a value that is neither an array nor an object.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::amount::Amount;
-use super::choice::{scalar, truth};
+use super::choice::{quoted, scalar, truth};
 use super::currency::{currency_of, is_sign_of};
 use super::definition::{Format, FormatType};
 use super::{calendar, contact};
@@ -153,8 +153,4 @@ fn is_finite(number: &str) -> bool {
 
 fn text<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     if let Value::Text(text) = value { Some(text) } else { None }
-}
-
-pub(super) fn quoted<'a>(text: &str) -> Cow<'a, str> {
-    serde_json::Value::from(text).to_string().into()
 }
