@@ -14,8 +14,9 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -121,7 +122,8 @@ impl Server {
     pub(crate) fn pool(&self, options: &Options) -> Result<Pool> {
         // A closed connection is noticed without asking; one that dies under a statement is tried again.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_connect(Config::new(), self.clone(), recycling);
+        let connector = Connector { server: self.clone(), runtime: Handle::current() };
+        let manager = Manager::from_connect(Config::new(), connector, recycling);
         Pool::builder(manager)
             .max_size(options.pool_size.max(2))
             .wait_timeout(Some(POOL_WAIT))
@@ -156,9 +158,26 @@ impl Server {
     }
 }
 
-impl Connect for Server {
+/// Opens the pool's connections, and drives all of them on the runtime that opened the store, whichever asks for one: a
+/// request that is given a connection must not wait for threads that are busy with cells.
+#[derive(Debug)]
+struct Connector {
+    server: Server,
+    runtime: Handle,
+}
+
+impl Connect for Connector {
     fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
-        Box::pin(self.connect_any(None))
+        Box::pin(async {
+            let server = self.server.clone();
+            let mut connecting = JoinSet::new();
+            connecting.spawn_on(async move { server.connect_any(None).await }, &self.runtime);
+            match connecting.join_next().await {
+                Some(Ok(connected)) => connected,
+                // The runtime is shutting down, and whoever waits here with it.
+                Some(Err(_)) | None => std::future::pending().await,
+            }
+        })
     }
 }
 

@@ -1,10 +1,12 @@
 //! Nodes that open, lose and leave a database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use rowmill_model::RowId;
 use rowmill_model::cell::Meta;
+use rowmill_store::batches::BatchStore as _;
 use rowmill_store::carry::Carry as _;
 use rowmill_store::{CellResult, Claimed, PageStart, Settlement, Store as _, StoreError, WorkerId};
 use rowmill_store_postgres::{Carrier, Options, PostgresStore};
@@ -167,5 +169,29 @@ fn what_is_half_moved_is_used_by_no_node() {
         let target = Carrier::target(&address).await.unwrap();
         target.finish().await.unwrap();
         open(&address).await.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_connection_does_not_wait_for_the_threads_that_first_asked_for_it() {
+    on_a_database(async |address| {
+        let store = Arc::new(open(&address).await);
+        let of_cells = Arc::clone(&store);
+        let opening = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                for answer in join_all((0..8).map(|_| of_cells.batches(None))).await {
+                    answer.unwrap();
+                }
+            });
+            runtime
+        });
+        // From here on it does nothing, as if its threads were busy.
+        let busy = opening.join().unwrap();
+        let asking = join_all((0..8).map(|_| store.batches(None)));
+        for answer in tokio::time::timeout(Duration::from_secs(10), asking).await.unwrap() {
+            answer.unwrap();
+        }
+        busy.shutdown_background();
     });
 }
