@@ -7,7 +7,7 @@ use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::plan::{Pick, StartedBy};
 use rowmill_model::record::Slot;
 use rowmill_model::table::ColumnNames;
-use rowmill_model::{CellStatus, ErrorCode, Offence, RowId, RunId};
+use rowmill_model::{CellStatus, ErrorCode, Offence, ProjectId, RowId, RunId};
 use rowmill_store::{ProcessingStatus, Rows, Stop, Stopped, StoredProject, Trigger, Triggered};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -216,10 +216,18 @@ impl App {
 
     /// The processing status of a project.
     pub async fn standing(&self, caller: Caller, project: &str) -> Result<ProcessingStatus> {
-        let stored = self.project(caller, project).await?;
-        let id = stored.project.id;
-        let status = self.store.processing_status(id).await?.ok_or(Error::NotFound(Noun::Project))?;
-        Ok(ProcessingStatus { batches: self.store.batches(Some(id)).await?, ..status })
+        let Some(id) = ProjectId::parse(project) else {
+            return Err(self.project(caller, project).await.err().unwrap_or(Error::NotFound(Noun::Project)));
+        };
+        // All at once: this is asked for again and again, and each question may be a round trip.
+        let (readable, status, batches) = tokio::join!(
+            self.project(caller, project),
+            self.store.processing_status(id),
+            self.store.batches(Some(id)),
+        );
+        readable?;
+        let status = status?.ok_or(Error::NotFound(Noun::Project))?;
+        Ok(ProcessingStatus { batches: batches?, ..status })
     }
 
     /// Does `work`, unless its request was carried out before: then its outcome is given again.
