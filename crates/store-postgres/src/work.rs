@@ -383,10 +383,12 @@ pub(crate) async fn settle(
         positions.entry(project).or_default().insert(position);
         looks.entry(project).or_default().push((position, Look::Settle(slot, result)));
     }
+    looks.values_mut().for_each(|looks| looks.sort_by_key(|(position, _)| *position));
     let lacks = |open: &OpenProject, row: &PartRow| {
         let project = open.changes.project.id;
-        let settled =
-            looks.get(&project).into_iter().flatten().filter(|(position, _)| *position == row.position);
+        let looks = looks.get(&project).map(Vec::as_slice).unwrap_or_default();
+        let first = looks.partition_point(|(position, _)| *position < row.position);
+        let settled = looks.iter().skip(first).take_while(|(position, _)| *position == row.position);
         let asks = next.iter().flat_map(|claim| &claim.asks).filter(|(lane, _)| lane.project == project);
         let mut looks = settled.map(|(_, look)| *look).chain(asks.map(|(lane, _)| Look::Take(lane.slot)));
         looks.any(|look| !open.changes.unread(row, look).is_empty())
