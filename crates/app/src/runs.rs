@@ -217,7 +217,9 @@ impl App {
     /// The processing status of a project.
     pub async fn standing(&self, caller: Caller, project: &str) -> Result<ProcessingStatus> {
         let Some(id) = ProjectId::parse(project) else {
-            return Err(self.project(caller, project).await.err().unwrap_or(Error::NotFound(Noun::Project)));
+            // Says what is wrong in the order of all requests: first with the caller.
+            self.project(caller, project).await?;
+            return Err(Error::NotFound(Noun::Project));
         };
         // All at once: this is asked for again and again, and each question may be a round trip.
         let (readable, status, batches) = tokio::join!(
