@@ -383,7 +383,9 @@ pub(crate) async fn settle(
         positions.entry(project).or_default().insert(position);
         looks.entry(project).or_default().push((position, Look::Settle(slot, result)));
     }
-    looks.values_mut().for_each(|looks| looks.sort_by_key(|(position, _)| *position));
+    for looks in looks.values_mut() {
+        looks.sort_by_key(|(position, _)| *position);
+    }
     let lacks = |open: &OpenProject, row: &PartRow| {
         let project = open.changes.project.id;
         let looks = looks.get(&project).map(Vec::as_slice).unwrap_or_default();
