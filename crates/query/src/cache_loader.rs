@@ -127,15 +127,17 @@ impl LoadTask {
     ) -> Result<(), LoadError> {
         let _waiting = self.cached.waiting.join(Arc::clone(&wanted));
         let WantedColumns { names, sorted } = &*wanted;
+        let mut has_scanned = false;
         // News may be lost, or states change, while columns are read: then they are read anew.
         for _ in 0..READS_MAX {
             if self.is_missing(&wanted) {
                 self.scan_in_turn(&wanted, until).await?;
+                has_scanned = true;
             }
             let _turn = self.cached.load_lock.lock().await;
             // Whoever had the turn before may have done it for all who waited.
             if is_ready(&self.cached, names, sorted, seq) {
-                return Ok(());
+                return if has_scanned { self.enforce_budget(names) } else { Ok(()) };
             }
             if self.is_missing(&wanted) {
                 continue;
@@ -148,12 +150,17 @@ impl LoadTask {
                 let mut snapshot = self.cached.snapshot_mut();
                 *snapshot = snapshot.emptied();
             } else if self.has_all(names) {
-                let fits = self.loader.cache.enforce_budget(&self.cached, names);
-                return if fits { Ok(()) } else { Err(LoadError::TooLarge) };
+                return self.enforce_budget(names);
             }
         }
         // What others push out again before it can be looked at is scanned instead.
         Err(LoadError::TooLarge)
+    }
+
+    /// Counts what the project takes now, and makes room for it.
+    fn enforce_budget(&self, names: &[ColumnKey]) -> Result<(), LoadError> {
+        let fits = self.loader.cache.enforce_budget(&self.cached, names);
+        if fits { Ok(()) } else { Err(LoadError::TooLarge) }
     }
 
     fn has_all(&self, names: &[ColumnKey]) -> bool {
@@ -189,6 +196,8 @@ impl LoadTask {
         }
         let scanned = scanned?;
         let _turn = self.cached.load_lock.lock().await;
+        // It may have been stopped because something else did not fit.
+        self.cached.change_log.start();
         let cached = Arc::clone(&self.cached);
         blocking(move || cached.snapshot_mut().take_in(scanned)).await?.map_err(|_| LoadError::TooLarge)
     }
@@ -275,7 +284,13 @@ impl LoadTask {
             let apply = move || {
                 let mut snapshot = cached.snapshot_mut();
                 let applied = snapshot.apply(&patch).is_ok();
-                snapshot.seq = logged;
+                if applied {
+                    snapshot.seq = logged;
+                    snapshot.newest = snapshot.newest.max(read_at);
+                } else {
+                    // Part of it is in here, which nobody may take for all.
+                    *snapshot = snapshot.emptied();
+                }
                 applied
             };
             let applied = if is_long { blocking(apply).await? } else { apply() };

@@ -166,6 +166,10 @@ impl CachedOrder {
         now: Timestamp,
         work: impl FnOnce(&ChunkedList) -> Option<T>,
     ) -> Option<T> {
+        // A filter would take a column that is not there for an empty one.
+        if !snapshot.is_loaded || self.plan.names().iter().any(|name| snapshot.column(name).is_none()) {
+            return None;
+        }
         let mut ordered = self.rows.lock();
         let is_known = ordered.generation == snapshot.generation;
         match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {

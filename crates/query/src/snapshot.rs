@@ -74,8 +74,9 @@ impl Snapshot {
         }
         let rows_read = positions.len();
         if self.is_loaded {
-            // What was brought up to date meanwhile is read again, for all columns.
-            self.newest = newest.max(self.newest);
+            // What was brought up to date meanwhile is read again, for all columns. Until then the others are as new as they
+            // were, and these are not.
+            self.newest = newest.max(self.newest).max(self.seq);
             self.seq = oldest.min(self.seq);
         } else {
             *self = Self::new(generation + 1, oldest, newest, positions);

@@ -163,7 +163,7 @@ impl ValueColumn {
 
     /// Adds the rows of another column. Nothing was changed in either of them yet.
     pub(crate) fn append(&mut self, other: &Self) -> Result<(), Full> {
-        if self.rows == 0 && !other.is_shared() {
+        if self.rows == 0 && other.rows > 0 && !other.is_shared() {
             (self.by_hash, self.numbers) = (None, None);
         }
         match (&other.numbers, &mut self.numbers) {

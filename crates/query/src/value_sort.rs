@@ -63,6 +63,9 @@ pub(crate) fn sort(values: &Values) -> Vec<SortedValue> {
     sorted.into_iter().flatten().collect()
 }
 
+/// Keys that begin with so many bytes of another's are compared whole. Going through them by words takes room on the stack.
+const BY_WORDS_MAX: usize = 256;
+
 /// Sort keys of a run of values, one after another.
 struct Keys {
     bytes: Vec<u8>,
@@ -121,14 +124,22 @@ fn sort_ties<'k>(entries: &mut [Entry], depth: usize, key_of: &impl Fn(u32) -> &
         }
         let deeper = depth + 8;
         // No key is the start of another, so keys alike up to where one ends are the same.
-        if run.first().is_some_and(|entry| key_of(entry.number).len() > deeper) {
+        let is_over = run.first().is_none_or(|entry| key_of(entry.number).len() <= deeper);
+        if !is_over && deeper < BY_WORDS_MAX {
             for entry in run.iter_mut() {
                 entry.bytes = word(key_of(entry.number), deeper);
             }
             run.sort_unstable_by_key(|entry| (entry.bytes, entry.number));
             sort_ties(run, deeper, key_of);
-        } else {
-            run.iter_mut().skip(1).for_each(|entry| entry.is_first = false);
+            continue;
+        }
+        if !is_over {
+            run.sort_unstable_by(|a, b| key_of(a.number).cmp(key_of(b.number)).then(a.number.cmp(&b.number)));
+        }
+        let mut last = None;
+        for entry in run {
+            entry.is_first = last.is_none_or(|last| !is_over && key_of(last) != key_of(entry.number));
+            last = Some(entry.number);
         }
     }
 }
@@ -142,5 +153,25 @@ fn word(key: &[u8], from: usize) -> u64 {
             .iter()
             .zip((0..8).rev())
             .fold(0, |word, (byte, place)| word | u64::from(*byte) << (place * 8)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_that_begin_alike_are_put_in_order() {
+        let begins = "Alike".repeat(200_000);
+        let mut values = Values::default();
+        for end in ["b", "a", "", "b", "9", "10", "B"] {
+            values.push(&format!("\"{begins}{end}\"")).unwrap();
+        }
+        values.push("\"A\"").unwrap();
+        let sorted: Vec<(u32, bool)> =
+            sort(&values).into_iter().map(|value| (value.number, value.is_first)).collect();
+        let expected =
+            [(7, true), (2, true), (4, true), (5, true), (1, true), (0, true), (3, false), (6, false)];
+        assert_eq!(sorted, expected);
     }
 }

@@ -11,7 +11,9 @@ use uuid::Uuid;
 
 use super::made::{now, selection_of};
 use super::memory::{filled, first, insert, write_highest};
+use crate::cache_loader::is_current;
 use crate::column::ColumnKey;
+use crate::order_cache::CachedOrder;
 use crate::plan::Plan;
 use crate::query::Query;
 use crate::selection::Selection;
@@ -109,6 +111,45 @@ async fn what_changes_while_a_column_is_scanned_is_in_it() {
 }
 
 #[tokio::test]
+async fn columns_that_are_older_than_others_are_brought_up_to_date_first() {
+    let (store, project) = filled(100).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    first(&query, &project).await.unwrap();
+    let scanned = query.loader.task(&project).scan(&columns_by_b(&project), until()).await.unwrap();
+    let now = write_highest(&*store, &project, 5).await;
+    first(&query, &now).await.unwrap();
+    let cached = query.loader.cache.entry(project.project.id);
+    cached.snapshot_mut().take_in(scanned).unwrap();
+    // Whoever asked before the change must not see one column with it and another without.
+    assert!(!is_current(&cached.snapshot(), project.change_seq));
+    query.positions(&project, by_b(), super::made::now()).await.unwrap();
+    assert!(is_current(&cached.snapshot(), now.change_seq));
+}
+
+#[tokio::test]
+async fn what_was_read_is_counted_before_it_is_looked_at() {
+    let (store, project) = filled(2_000).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    let plan = Plan::compile(&by_b(), &project.project.table);
+    query.loader.ready(&project, &plan, project.change_seq, until()).await.unwrap().unwrap();
+    assert!(query.memory_bytes() > 2_000 * 30, "{}", query.memory_bytes());
+}
+
+#[tokio::test]
+async fn no_order_is_made_without_a_column_of_its_filters() {
+    let (store, project) = filled(100).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    let filters = json!([{ "columnId": "col_b", "operator": "isEmpty" }]);
+    let plan = Plan::compile(&selection_of(&filters, &json!([]), None), &project.project.table);
+    let cached = query.loader.ready(&project, &plan, project.change_seq, until()).await.unwrap().unwrap();
+    let order = CachedOrder::new(&Arc::new(plan));
+    let rows = || order.read(&cached.snapshot(), now(), |rows| Some(rows.len()));
+    assert_eq!(rows(), Some(100));
+    cached.snapshot_mut().drop_columns(|_| true);
+    assert_eq!(rows(), None);
+}
+
+#[tokio::test]
 async fn columns_of_what_was_given_up_meanwhile_are_not_taken_in() {
     let (store, project) = filled(100).await;
     let query = Query::with_memory(Arc::clone(&store), 1 << 30);
@@ -133,7 +174,9 @@ async fn questions_that_push_each_other_out_of_memory_are_answered() {
         let key = |column: &&str| json!({ "columnId": column, "direction": "desc" });
         selection_of(&json!([]), &columns.iter().map(key).collect(), None)
     };
-    let selections = [by(&["col_a"]), by(&["col_b"]), by(&["col_b", "col_a"]), by(&["col_mail"])];
+    let filters = json!([{ "columnId": "col_b", "operator": "isNotEmpty" }]);
+    let filtered = selection_of(&filters, &json!([]), None);
+    let selections = [by(&["col_a"]), by(&["col_b"]), by(&["col_b", "col_a"]), by(&["col_mail"]), filtered];
     let streamed = Query::with_memory(Arc::clone(&store), 0);
     // Room for some of it at a time.
     let query = Query::with_memory(Arc::clone(&store), 120_000);
