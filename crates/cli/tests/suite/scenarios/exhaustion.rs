@@ -18,6 +18,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("exhaustion", Own:
     no_message_of_an_agent_takes_more_than_three_times_its_size,
     no_output_schema_takes_the_server_down,
     a_project_has_a_size_without_its_rows,
+    long_values_that_begin_alike_are_sorted,
 );
 
 const MB: u64 = 1_000_000;
@@ -181,6 +182,19 @@ fn a_project_has_a_size_without_its_rows() {
     // Nothing else is refused, and there is a way back.
     table.patch(&format!("/views/{}", views[0]), json!({ "name": "y" })).ok();
     table.delete(&format!("/views/{}", views[1])).ok();
+}
+
+fn long_values_that_begin_alike_are_sorted() {
+    let server = Server::start(&[]);
+    let table = server.api().table(&["A"]);
+    let begins = "Alike".repeat(190_000);
+    for end in ["b", "a", "b"] {
+        table.insert(json!({ "A": format!("{begins}{end}") }));
+    }
+    let sorting = json!([{ "columnId": table.column("A"), "direction": "desc" }]).to_string();
+    let values = table.values("A", &[("sorting", &sorting)]);
+    let ends: Vec<&str> = values.iter().map(|value| &value.as_str().unwrap()[begins.len()..]).collect();
+    assert_eq!(ends, ["b", "b", "a"]);
 }
 
 fn no_body_takes_more_than_three_times_its_size() {
