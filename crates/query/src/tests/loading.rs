@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::RowId;
-use rowmill_store::{CellWrite, Store, StoredProject, WriteCells};
+use rowmill_store::StoredProject;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::made::{now, selection_of};
-use super::memory::{filled, first, insert, write_highest};
+use super::memory::{filled, first, insert, write, write_highest};
 use crate::cache_loader::is_current;
 use crate::column::ColumnKey;
 use crate::order_cache::CachedOrder;
@@ -34,21 +34,6 @@ fn columns_by_b(project: &StoredProject) -> WantedColumns {
     let plan = Plan::compile(&by_b(), &project.project.table);
     let sorted: Vec<ColumnKey> = plan.keys.iter().map(|(name, _)| name.clone()).collect();
     WantedColumns { names: plan.names(), sorted }
-}
-
-async fn write(store: &dyn Store, project: &StoredProject, row: u128, (slot, value): (u32, String)) {
-    let cells = vec![CellWrite { row: RowId::from_uuid(Uuid::from_u128(row)), slot, value: value.into() }];
-    let write = WriteCells {
-        project: project.project.id,
-        version: project.version,
-        project_save: None,
-        cells,
-        expected: None,
-        new_bytes_max: None,
-        now_ms: 2,
-        returning: Vec::new(),
-    };
-    store.write_cells(write).await.unwrap();
 }
 
 #[tokio::test]

@@ -123,9 +123,14 @@ fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<ProjectCache>) {
     (Query { loader, patience: Duration::from_secs(30) }, cache)
 }
 
-pub(super) async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
-    let row = RowId::from_uuid(Uuid::from_u128(u128::from(number)));
-    let cells = vec![CellWrite { row, slot: 1, value: format!("\"zz{number:04}\"").into() }];
+/// Writes a cell.
+pub(super) async fn write(
+    store: &dyn Store,
+    project: &StoredProject,
+    row: u128,
+    (slot, value): (u32, String),
+) {
+    let cells = vec![CellWrite { row: RowId::from_uuid(Uuid::from_u128(row)), slot, value: value.into() }];
     let write = WriteCells {
         project: project.project.id,
         version: project.version,
@@ -137,6 +142,10 @@ pub(super) async fn write_highest(store: &dyn Store, project: &StoredProject, nu
         returning: Vec::new(),
     };
     store.write_cells(write).await.unwrap();
+}
+
+pub(super) async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
+    write(store, project, u128::from(number), (1, format!("\"zz{number:04}\""))).await;
     store.project(project.project.id).await.unwrap().unwrap()
 }
 
