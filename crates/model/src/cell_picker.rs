@@ -32,6 +32,7 @@ impl CellPicker {
     }
 
     /// Finds the wanted cells of a row.
+    #[inline]
     pub fn pick<'p, 'a>(&'p mut self, packed: &'a [u8]) -> Result<PickedCells<'p, 'a>, Damaged> {
         self.found.fill(None);
         if packed.is_empty() {
@@ -39,17 +40,21 @@ impl CellPicker {
         }
         let mut rest = packed;
         let count = take_varint(&mut rest)?;
-        let mut wanted = self.wanted.iter().peekable();
+        let mut wanted = self.wanted.as_slice();
         let mut end = 0_usize;
         for _ in 0..count {
             let slot = Slot::try_from(take_varint(&mut rest)?).map_err(|_| Damaged)?;
             let start = end;
             end = end.checked_add(take_varint(&mut rest)?).ok_or(Damaged)?;
-            while wanted.next_if(|(other, _)| *other < slot).is_some() {}
-            while let Some((_, number)) = wanted.next_if(|(other, _)| *other == slot) {
-                if let Some(found) = self.found.get_mut(*number) {
+            while let [(other, number), more @ ..] = wanted
+                && *other <= slot
+            {
+                if *other == slot
+                    && let Some(found) = self.found.get_mut(*number)
+                {
                     *found = Some(start..end);
                 }
+                wanted = more;
             }
         }
         if rest.len() == end { Ok(PickedCells { texts: rest, found: &self.found }) } else { Err(Damaged) }
@@ -58,6 +63,7 @@ impl CellPicker {
 
 impl<'a> PickedCells<'_, 'a> {
     /// The raw JSON text of the cell in the n-th slot that was asked for; `None` where it is null.
+    #[inline]
     pub fn get(&self, number: usize) -> Result<Option<&'a str>, Damaged> {
         let Some(Some(range)) = self.found.get(number) else { return Ok(None) };
         let text = self.texts.get(range.clone()).ok_or(Damaged)?;

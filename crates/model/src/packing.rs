@@ -30,7 +30,13 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(u8::try_from(number).unwrap_or_default());
 }
 
+#[inline]
 pub(crate) fn take_varint(rest: &mut &[u8]) -> Result<usize, Damaged> {
+    // Most are short.
+    if let [byte @ ..0x80, tail @ ..] = *rest {
+        *rest = tail;
+        return Ok(usize::from(*byte));
+    }
     let mut number = 0_usize;
     for shift in (0..35).step_by(7) {
         let (byte, tail) = rest.split_first().ok_or(Damaged)?;

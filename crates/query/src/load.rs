@@ -20,7 +20,7 @@ use crate::value_column::ValueColumn;
 use crate::values::Full;
 
 /// Rows that are read in one go.
-const RUN_ROWS: u64 = 1 << 16;
+const RUN_ROWS: usize = 1 << 16;
 
 /// After so many bytes a reader counts them with those of the others.
 const COUNT_EVERY: usize = 1 << 16;
@@ -76,13 +76,14 @@ pub(crate) async fn load(
     budget: LoadBudget,
 ) -> Result<Loaded, LoadError> {
     // The last run is open: how far positions reach is not known.
-    let runs = rows_about / RUN_ROWS;
+    let run_rows = RUN_ROWS as u64;
+    let runs = rows_about / run_rows;
     let reading = Arc::new(Reading {
         names: names.to_vec(),
         budget,
         next: AtomicUsize::new(0),
         taken: AtomicUsize::new(0),
-        are_unshared: names.iter().map(|_| AtomicBool::new(false)).collect(),
+        learned: names.iter().map(|_| LearnedColumn::default()).collect(),
     });
     let mut readers = tokio::task::JoinSet::new();
     for _ in 0..parallel::count() {
@@ -94,8 +95,8 @@ pub(crate) async fn load(
                 if run > runs {
                     return Ok::<_, LoadError>(done);
                 }
-                let last = if run == runs { u64::MAX } else { (run + 1) * RUN_ROWS - 1 };
-                let spans = Spans::run(run * RUN_ROWS, last);
+                let last = if run == runs { u64::MAX } else { (run + 1) * run_rows - 1 };
+                let spans = Spans::run(run * run_rows, last);
                 let (read, seq) = read_run(&*store, project, spans, &reading).await?;
                 done.push((run, read, seq));
             }
@@ -169,20 +170,29 @@ struct Reading {
     next: AtomicUsize,
     /// Bytes that were read so far.
     taken: AtomicUsize,
-    /// By name: whether its values were found to repeat too little to be shared.
-    are_unshared: Vec<AtomicBool>,
+    /// By name: what runs that were read say of those that follow.
+    learned: Vec<LearnedColumn>,
+}
+
+#[derive(Debug, Default)]
+struct LearnedColumn {
+    /// Whether its values were found to repeat too little to be shared.
+    is_unshared: AtomicBool,
+    /// What the texts of such a run take.
+    run_bytes: AtomicUsize,
 }
 
 impl Reading {
     /// Empty columns for a run.
     fn columns(&self) -> Vec<Column> {
-        let column = |(name, is_unshared): (&ColumnKey, &AtomicBool)| match Column::new(name) {
-            Column::Values(_) if is_unshared.load(Ordering::Relaxed) => {
-                Column::Values(Box::new(ValueColumn::unshared()))
+        let column = |(name, learned): (&ColumnKey, &LearnedColumn)| match Column::new(name) {
+            Column::Values(_) if learned.is_unshared.load(Ordering::Relaxed) => {
+                let bytes = learned.run_bytes.load(Ordering::Relaxed);
+                Column::Values(Box::new(ValueColumn::unshared(RUN_ROWS, bytes)))
             }
             column => column,
         };
-        self.names.iter().zip(&self.are_unshared).map(column).collect()
+        self.names.iter().zip(&self.learned).map(column).collect()
     }
 
     /// Finds the values of a row, by name.
@@ -197,11 +207,12 @@ impl Reading {
         if taken > self.budget.bytes_max { Err(LoadError::TooLarge) } else { Ok(()) }
     }
 
-    /// Notes whose values hardly repeat in a run, so that other runs do not find it out again.
+    /// Notes whose values hardly repeat in a run, so that other runs do not find it out again, and what these take.
     fn learn(&self, run: &RowRun) {
-        for (column, is_unshared) in run.columns.iter().zip(&self.are_unshared) {
-            if column.values().is_some_and(|column| !column.is_shared()) {
-                is_unshared.store(true, Ordering::Relaxed);
+        for (column, learned) in run.columns.iter().zip(&self.learned) {
+            if let Some(column) = column.values().filter(|column| !column.is_shared()) {
+                learned.run_bytes.fetch_max(column.values.texts().len(), Ordering::Relaxed);
+                learned.is_unshared.store(true, Ordering::Relaxed);
             }
         }
     }

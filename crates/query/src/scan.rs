@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use parking_lot::Mutex;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::{CellStates, ProjectId};
 use rowmill_store::{RowRef, ScanLook, Spans, Store, StoreError};
+use tokio::sync::oneshot;
 
 /// What a row has in which nothing ever ran.
 pub(crate) static IDLE: CellStates = CellStates::IDLE;
@@ -30,13 +30,13 @@ where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
-    let state = Arc::new(Mutex::new(Folded { kept, failure: None }));
-    let shared = Arc::clone(&state);
+    let (out, folded) = oneshot::channel();
+    let mut folding = Folding { folded: Some(Folded { kept, failure: None }), out: Some(out) };
     let gone = CancelOnDrop(Arc::default());
     let is_cancelled = Arc::clone(&gone.0);
     let (mut rows, mut bytes) = (0_u32, 0_usize);
     let visit = move |row: RowRef<'_>| {
-        let mut state = shared.lock();
+        let Some(folded) = &mut folding.folded else { return ControlFlow::Break(()) };
         rows += 1;
         bytes = bytes.saturating_add(row.values.len());
         let is_time_to_look = rows >= LOOK_ROWS || bytes >= LOOK_BYTES;
@@ -46,17 +46,15 @@ where
         let outcome = if is_time_to_look && is_over(&is_cancelled, until) {
             Err(StoreError::TooLong.into())
         } else {
-            fold(&mut state.kept, row)
+            fold(&mut folded.kept, row)
         };
         outcome.unwrap_or_else(|failure| {
-            state.failure = Some(failure);
+            folded.failure = Some(failure);
             ControlFlow::Break(())
         })
     };
     let seq = store.scan(project, spans, look, Box::new(visit)).await?;
-    let folded = Arc::try_unwrap(state)
-        .map_err(|_| StoreError::Backend("a scan outlived its answer".into()))?
-        .into_inner();
+    let folded = folded.await.map_err(|_| StoreError::Backend("a scan outlived its answer".into()))?;
     match folded.failure {
         Some(failure) => Err(failure),
         None => Ok((folded.kept, seq)),
@@ -66,6 +64,21 @@ where
 struct Folded<T, E> {
     kept: T,
     failure: Option<E>,
+}
+
+/// Hands out what was folded when the scan drops it. Rows come a million at a time, so no lock is taken for each.
+struct Folding<T, E> {
+    folded: Option<Folded<T, E>>,
+    out: Option<oneshot::Sender<Folded<T, E>>>,
+}
+
+impl<T, E> Drop for Folding<T, E> {
+    fn drop(&mut self) {
+        if let (Some(folded), Some(out)) = (self.folded.take(), self.out.take()) {
+            // Whoever waited for it may have gone away.
+            let _ = out.send(folded);
+        }
+    }
 }
 
 fn is_over(is_cancelled: &AtomicBool, until: Instant) -> bool {

@@ -140,9 +140,11 @@ impl ValueColumn {
         Ok(())
     }
 
-    /// A column that does not look whether values repeat.
-    pub(crate) fn unshared() -> Self {
-        Self { numbers: None, by_hash: None, ..Self::default() }
+    /// A column that does not look whether values repeat, with room for so many that take so many bytes.
+    pub(crate) fn unshared(values: usize, bytes: usize) -> Self {
+        let mut column = Self { numbers: None, by_hash: None, ..Self::default() };
+        column.values.reserve(values, bytes);
+        column
     }
 
     /// Makes room for the rows of other columns.
