@@ -16,6 +16,8 @@ mod connections;
 mod database;
 mod doctor;
 mod health;
+#[cfg(target_os = "linux")]
+mod idle_pages;
 mod keys;
 mod listen_address;
 mod logging;

@@ -97,6 +97,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         finish: Duration::from_secs(serve.shutdown_seconds),
     };
     let mut shutdown_signal = ShutdownSignal::listen()?;
+    #[cfg(target_os = "linux")]
+    tokio::spawn(crate::idle_pages::keep_given_back());
     service_manager::tell_ready();
     accept(main, times, &app, &mut shutdown_signal).await;
     if let Some(workers) = workers {
