@@ -104,11 +104,33 @@ pub(crate) fn wrap(router: Router, cors: &Cors, arrival: Arrival) -> Router {
     let worthwhile =
         SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::SSE).and(NotForContentType::IMAGES);
     let layers = ServiceBuilder::new()
+        .map_request(keep_plain_acceptable)
         .layer(CompressionLayer::new().compress_when(worthwhile))
         .layer(from_fn_with_state(arrival, observe))
         .option_layer(cors_layer(cors))
         .layer(CatchPanicLayer::custom(mark_panic));
     router.layer(layers)
+}
+
+/// Leaves out what is said of `identity` and `*`: plain bytes are always a possible answer, which RFC 9110 allows. The layer that
+/// compresses would otherwise turn an answer that nobody accepts into a 406, after the request was done.
+fn keep_plain_acceptable(mut request: Request) -> Request {
+    let sent =
+        request.headers().get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let is_named = |coding: &&str| {
+        let name = coding.split(';').next().unwrap_or_default().trim();
+        !name.eq_ignore_ascii_case("identity") && name != "*"
+    };
+    let (named, others): (Vec<&str>, Vec<&str>) =
+        sent.flat_map(|value| value.split(',')).partition(|coding| is_named(coding));
+    if !others.is_empty() {
+        let named = HeaderValue::from_str(&named.join(","));
+        request.headers_mut().remove(header::ACCEPT_ENCODING);
+        if let Some(named) = named.ok().filter(|named| !named.is_empty()) {
+            request.headers_mut().insert(header::ACCEPT_ENCODING, named);
+        }
+    }
+    request
 }
 
 async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Next) -> Response {

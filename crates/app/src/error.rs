@@ -200,7 +200,7 @@ impl Error {
 
     /// The same failure with other paths, for something inside what was sent.
     #[must_use]
-    pub(crate) fn with_paths(self, place: impl Fn(String) -> String) -> Self {
+    pub fn with_paths(self, place: impl Fn(String) -> String) -> Self {
         let inside = |details: Vec<Offence>| -> Vec<Offence> {
             details.into_iter().map(|Offence { path, message }| Offence::new(place(path), message)).collect()
         };

@@ -364,7 +364,7 @@ impl App {
     ) -> Result<Option<Vec<CellWrite>>> {
         let columns = ColumnNames::of(&stored.project.table);
         let mut cells = Vec::with_capacity(changes.len());
-        let mut offences = Vec::new();
+        let (mut offences, mut is_over_limit) = (Vec::new(), false);
         for (index, change) in changes.iter().enumerate() {
             let (Some(row), Some(column)) = (RowId::parse(&change.row_id), columns.get(&change.column_id))
             else {
@@ -373,11 +373,16 @@ impl App {
             if offences.len() < OFFENCES_MAX
                 && let Some(message) = layout::refusal(column, change.value, &self.limits)
             {
+                is_over_limit |= layout::too_large(change.value, &self.limits).is_some();
                 offences.push(Offence::new(format!("cells[{index}].value"), message));
             }
             cells.push(CellWrite { row, slot: column.slot, value: change.value.into() });
         }
-        if offences.is_empty() { Ok(Some(cells)) } else { Err(Error::invalid(offences)) }
+        if offences.is_empty() {
+            return Ok(Some(cells));
+        }
+        let invalid = Error::invalid(offences);
+        Err(if is_over_limit { invalid.into_limit() } else { invalid })
     }
 
     /// The failure that names every row and column of a batch that is not there. Asked only when one is

@@ -196,7 +196,9 @@ macro_rules! limit_args {
 
         impl From<LimitArgs> for Limits {
             fn from(LimitArgs { $($field),* }: LimitArgs) -> Self {
-                Self { $($field),* }
+                let limits = Self { $($field),* };
+                // The default is in force only as far as pages may be so large.
+                Self { page_size_default: limits.page_size_default.min(limits.page_size_max), ..limits }
             }
         }
     };

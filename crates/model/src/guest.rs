@@ -217,7 +217,8 @@ impl Names {
         if name.is_empty() {
             name = format!("{first} {last}").trim().to_owned();
         }
-        let (head, rest) = name.split_once(char::is_whitespace).unwrap_or((&name, ""));
+        let words = name.trim_start();
+        let (head, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         if first.is_empty() && last.is_empty() {
             (first, last) = (head.to_owned(), rest.trim().to_owned());
         } else if first.is_empty() {
@@ -321,6 +322,7 @@ mod tests {
         check("", "Ada", "King Noel", ["Ada King Noel", "Ada", "King Noel"]);
         check("Ada King Noel", "", "", ["Ada King Noel", "Ada", "King Noel"]);
         check("Ada", "", "", ["Ada", "Ada", ""]);
+        check("  Ada   King Noel ", "", "", ["  Ada   King Noel ", "Ada", "King Noel"]);
         check("Ada Maria King", "Ada Maria", "", ["Ada Maria King", "Ada Maria", "King"]);
         check("Ada Maria King", "", "King", ["Ada Maria King", "Ada Maria", "King"]);
         check("", "Ada", "", ["Ada", "Ada", ""]);

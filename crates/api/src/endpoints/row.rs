@@ -110,7 +110,7 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         body: Raw<RowBody>,
     ) -> Result<Answer<RowPatchedOut>, Error> {
         let path = V::within(path);
-        let fields = off_async(body.text.len(), || patch_of(&body.text))?;
+        let RowPatch { fields, is_in_cells } = off_async(body.text.len(), || patch_of(&body.text))?;
         let strict = query.strict.unwrap_or_default();
         let demanded = Preconditions::of(&call.headers);
         let guard = |stored: &StoredProject, row: &StoredRow| {
@@ -121,7 +121,10 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         let guard = (!demanded.is_empty()).then_some(&guard as RowGuard<'_>);
         let RowPath { project_id, row_id } = path;
         let patched =
-            call.app().patch_row(call.caller()?, &project_id, &row_id, &fields, strict, guard).await?;
+            call.app().patch_row(call.caller()?, &project_id, &row_id, &fields, strict, guard).await;
+        let patched = patched.map_err(|failure| {
+            if is_in_cells { failure.with_paths(|path| format!("cells.{path}")) } else { failure }
+        })?;
         let bytes = patched.row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
         let charge = call.answers.admit_written(bytes);
@@ -143,10 +146,18 @@ fn tagged(table: &Table, row: &StoredRow, key_by: KeyBy) -> Result<(RowFull, Ent
 }
 
 /// The fields of the body, or of its lone object `cells`.
-fn patch_of(text: &str) -> Result<rowmill_app::Fields<'_>, Error> {
+struct RowPatch<'b> {
+    fields: rowmill_app::Fields<'b>,
+    is_in_cells: bool,
+}
+
+fn patch_of(text: &str) -> Result<RowPatch<'_>, Error> {
     let body = fields::one(text)?;
-    match body.0.as_slice() {
-        [(name, raw)] if name == "cells" => Ok(fields::object(raw)?.unwrap_or(body)),
-        _ => Ok(body),
+    if let [(name, raw)] = body.0.as_slice()
+        && name == "cells"
+        && let Some(fields) = fields::object(raw)?
+    {
+        return Ok(RowPatch { fields, is_in_cells: true });
     }
+    Ok(RowPatch { fields: body, is_in_cells: false })
 }

@@ -18,20 +18,23 @@ impl Date {
     /// Reads ISO 8601 text: `YYYY-MM-DD`, then perhaps `T` or a blank and `HH:MM[:SS[.fraction]]`, then
     /// perhaps `Z` or an offset. Without an offset, the time is the zone's. Shorter and unpunctuated
     /// forms (`2024`, `20240101`) are numbers, not dates.
+    ///
+    /// What comes after the last instant that is known, at the end of 9999, counts as that instant: people write
+    /// `9999-12-31` for "no end".
     pub fn parse(text: &str, zone: &TimeZone) -> Option<Self> {
         let text = text.trim();
         let mut reader = Reader { rest: text.as_bytes() };
         let day = reader.day()?;
         if reader.rest.is_empty() {
-            let instant = day.to_zoned(zone.clone()).ok()?.timestamp();
+            let instant = day.to_zoned(zone.clone()).map_or(Timestamp::MAX, |first| first.timestamp());
             return Some(Self { instant, day, date_only: true });
         }
         reader.take_any(b"Tt ")?;
         let local = day.to_datetime(reader.time()?);
         let instant = if reader.rest.is_empty() {
-            local.to_zoned(zone.clone()).ok()?.timestamp()
+            local.to_zoned(zone.clone()).map_or(Timestamp::MAX, |moment| moment.timestamp())
         } else {
-            reader.offset()?.to_timestamp(local).ok()?
+            reader.offset()?.to_timestamp(local).unwrap_or(Timestamp::MAX)
         };
         Some(Self { instant, day, date_only: false })
     }
@@ -147,6 +150,11 @@ mod tests {
         // The clock skips 02:30 on this day; the time that far after the gap's start is meant.
         check("2024-03-31T02:30", "Europe/Berlin", "2024-03-31T01:30:00Z");
         check("0000-01-01", "UTC", "0000-01-01T00:00:00Z");
+        check("0000-01-01T00:00+23:59", "UTC", "-000001-12-31T00:01:00Z");
+        check("9999-12-30", "UTC", "9999-12-30T00:00:00Z");
+        for late in ["9999-12-31", "9999-12-31T23:59:59Z", "9999-12-31T10:00", "9999-12-30T23:00-01:00"] {
+            check(late, "UTC", "9999-12-30T22:00:00.999999999Z");
+        }
     }
 
     #[test]

@@ -259,6 +259,10 @@ fn it_says_where_the_server_is_and_what_its_limits_are() {
         "elsewhere",
     ];
     assert!(printed(&flags) == published, "what is printed with the same settings is what is served");
+    let parameters =
+        &printed(&["--page-size-max", "10"])["paths"]["/v4/projects/{projectId}/rows"]["get"]["parameters"];
+    let page_size = parameters.as_array().unwrap().iter().find(|it| it["name"] == "pageSize").unwrap();
+    assert_eq!((&page_size["schema"]["maximum"], &page_size["schema"]["default"]), (&json!(10), &json!(10)));
     assert_eq!(printed(&[])["servers"][0]["url"], "/");
     std::fs::write(folder.path().join("rowmill.toml"), "public_url = \"http://tables.example\"\n").unwrap();
     assert_eq!(printed(&[])["servers"][0]["url"], "http://tables.example");

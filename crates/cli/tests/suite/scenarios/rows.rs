@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::harness::api::paths_of;
 use crate::harness::runner::scenarios;
 use crate::harness::table::{encoded, strings};
 use crate::harness::{Api, Request, Scenario, Table, http};
@@ -304,6 +305,9 @@ fn a_patch_takes_fields_or_cells(api: &Api) {
     for body in ["[]", "[{}]", "1"] {
         table.patch_text(&path, body).offends(&[""]);
     }
+    let twice = |cells: Value| table.patch(&path, cells).json;
+    assert_eq!(paths_of(&twice(json!({ "Name": 1, "name": 2 }))), ["name"]);
+    assert_eq!(paths_of(&twice(json!({ "cells": { "Name": 1, "name": 2 } }))), ["cells.name"]);
 }
 
 fn a_patch_never_touches_trigger_with_leftover_fields(api: &Api) {

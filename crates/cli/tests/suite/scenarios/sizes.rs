@@ -53,9 +53,12 @@ fn answers_are_compressed_when_asked(api: &Api) {
         let vary = answer.headers("Vary").to_lowercase();
         assert!(vary.contains("accept-encoding"), "{vary}");
     }
-    for accept in ["identity", "br", "gzip;q=0", "nonsense"] {
-        assert_eq!(list(accept).header("Content-Encoding"), None, "{accept}");
+    let nothing_acceptable = ["identity;q=0", "*;q=0", "identity;q=0, *;q=0", "br;q=1, identity; q=0"];
+    for accept in ["identity", "br", "gzip;q=0", "nonsense"].into_iter().chain(nothing_acceptable) {
+        let answer = list(accept);
+        assert_eq!((answer.status(), answer.header("Content-Encoding")), (200, None), "{accept}");
     }
+    assert_eq!(list("gzip, *;q=0").header("Content-Encoding"), Some("gzip"));
     let document = api.send(Request::get("/openapi.json").header("Accept-Encoding", "gzip"));
     assert_eq!(document.header("Content-Encoding"), Some("gzip"));
     assert_eq!(document.json["openapi"], "3.0.3");
@@ -260,6 +263,8 @@ fn every_limit_can_be_set_and_is_told_and_documented() {
     table.post("/rows", json!([{}, {}, {}, {}, {}])).exceeds("4");
     let cell = json!({ "rowId": row, "columnId": "_trigger", "value": 1 });
     table.patch("/cells", json!({ "cells": vec![cell; 6] })).exceeds("5");
+    let large = json!({ "rowId": row, "columnId": "_trigger", "value": "x".repeat(99) });
+    table.patch("/cells", json!({ "cells": [large] })).refused(400, "limit_exceeded");
     table.delete_rows(&["x"; 7]).exceeds("6");
     table.post("/rows", json!({ "Name": "x".repeat(99) })).exceeds("100");
     api.send(Request::post(table.path("/rows")).text(&" ".repeat(2_001))).refused(413, "body_too_large");
