@@ -10,6 +10,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use rowmill_app::SharedRates;
 use rowmill_clock::{Clock, SystemClock};
+use rowmill_fairness::KeyedMutex;
 use rowmill_model::Limits;
 use serde_json::Value;
 use uuid::Uuid;
@@ -27,7 +28,6 @@ use crate::openapi::Tag;
 use crate::pipeline::{self, Plan, Shared};
 use crate::public_url::PublicUrl;
 use crate::rate_limits::{RateLimiters, Rates, client_of};
-use crate::repeats::Turns;
 use crate::request_memory::RequestMemory;
 use crate::schema::SchemaLimits;
 use crate::shared_rate_limits;
@@ -202,8 +202,8 @@ impl<S: Service> Finished<S> {
         let memory = RequestMemory::new(request_memory_bytes);
         let answers = AnswerMemory::new(request_memory_bytes);
         let (state_of_calls, limits) = (state.clone(), self.limits);
-        let turns = Turns::default();
-        let shared = Shared { state: state_of_calls, limits, rates, rate_limiters, memory, answers, turns };
+        let repeats = KeyedMutex::default();
+        let shared = Shared { state: state_of_calls, limits, rates, rate_limiters, memory, answers, repeats };
         let shared = Arc::new(shared);
         if let Some(shared_rates) = shared_rates {
             tokio::spawn(shared_rate_limits::sync_rate_limits(Arc::downgrade(&shared), shared_rates));

@@ -251,9 +251,11 @@ impl<'c> RowImporter<'c> {
         let new = fields.0.iter().filter(|(name, _)| !self.import.is_settled(name));
         let new: Vec<ImportField> =
             new.map(|(name, _)| ImportField { name: name.to_string(), header: name.to_string() }).collect();
-        for field in new {
-            // One by one, so that a name in other letter case finds the column that was just made.
-            self.app.settle_fields(&mut self.import, &[field], false).await?;
+        if !new.is_empty() {
+            // No two of them become one column: such a row is refused already.
+            self.app.settle_fields(&mut self.import, &new, false).await?;
+            // A file in which every line has a new field is read beside other requests, and not before them.
+            tokio::task::yield_now().await;
         }
         let cells = fields
             .0

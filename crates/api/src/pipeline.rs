@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
 use rowmill_app::{knowing, off_async};
-use rowmill_fairness::Tenant;
+use rowmill_fairness::{KeyedMutex, Tenant};
 use rowmill_model::{Limits, Offence, Scopes};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -30,7 +30,7 @@ use crate::etag::Preconditions;
 use crate::layers::RequestId;
 use crate::payload::Presence;
 use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
-use crate::repeats::{self, BodyHash, Turns};
+use crate::repeats::{self, BodyHash};
 use crate::request_log::CalledBy;
 use crate::request_memory::{RequestMemory, Reservation};
 
@@ -45,7 +45,8 @@ pub(crate) struct Shared<S> {
     pub rate_limiters: RateLimiters,
     pub memory: Arc<RequestMemory>,
     pub answers: Arc<AnswerMemory>,
-    pub turns: Turns,
+    /// By the names of requests with an idempotency key that are being carried out.
+    pub repeats: KeyedMutex<[u8; 32]>,
 }
 
 /// What is needed to serve one operation, prepared when it was added.
@@ -143,7 +144,7 @@ async fn carry_out<S: Service>(
     let name = key.zip(team).map(|(key, team)| repeats::name_of(team, &parts.uri, &key));
     // Who sends the same request at once waits for the answer to the first.
     let _turn = match name {
-        Some(name) => Some(shared.turns.take(name).await),
+        Some(name) => Some(shared.repeats.lock(name).await),
         None => None,
     };
     let (body, hash) = match name.filter(|_| plan.repeats == Repeats::WithAnswer) {

@@ -1,9 +1,8 @@
 //! Idempotency keys on the wire: requests with the same key wait for each other, an answer that is given again is
 //! marked, and the answers of work that takes more than one transaction are kept whole.
 
-use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
@@ -17,7 +16,6 @@ use rowmill_app::Error as AppError;
 use rowmill_model::{Limits, Offence};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OwnedMutexGuard;
 
 use crate::deadline::Deadline;
 use crate::endpoint::{Repeats, Service};
@@ -33,8 +31,6 @@ const KEY: &str = "idempotency-key";
 const KEY_CHARS_MAX: usize = 255;
 /// No request has it: asking with it says whether anything is kept under a name.
 const NOBODYS_FINGERPRINT: [u8; 32] = [0; 32];
-/// From this many on, turns that are over are swept up.
-const SWEEP_FROM: usize = 1_024;
 
 /// The key of a POST, where the operation takes one.
 pub(crate) fn sent_key(repeats: Repeats, parts: &Parts) -> Result<Option<String>, Offence> {
@@ -82,29 +78,6 @@ fn begin_hash(parts: &Parts) -> Sha256 {
         hash.update([0]);
     }
     hash
-}
-
-/// The requests with a key that this process is carrying out, by their names.
-#[derive(Debug, Default)]
-pub(crate) struct Turns(Mutex<HashMap<[u8; 32], Weak<tokio::sync::Mutex<()>>>>);
-
-impl Turns {
-    /// Waits until no other request of this name is being carried out.
-    pub(crate) async fn take(&self, name: [u8; 32]) -> OwnedMutexGuard<()> {
-        let turn = {
-            let mut turns = self.0.lock();
-            if turns.len() >= SWEEP_FROM {
-                turns.retain(|_, turn| turn.strong_count() > 0);
-            }
-            let known = turns.get(&name).and_then(Weak::upgrade);
-            known.unwrap_or_else(|| {
-                let turn = Arc::default();
-                turns.insert(name, Arc::downgrade(&turn));
-                turn
-            })
-        };
-        turn.lock_owned().await
-    }
 }
 
 /// An answer as it is kept.

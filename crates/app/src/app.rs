@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rowmill_clock::Clock;
-use rowmill_fairness::FairSemaphore;
-use rowmill_model::Limits;
+use rowmill_fairness::{FairSemaphore, KeyedMutex};
+use rowmill_model::{Limits, ProjectId, TeamId};
 use rowmill_query::{Budget, Query};
 use rowmill_store::{Change, Store};
 
@@ -60,8 +60,10 @@ pub struct App {
     pub(crate) comparing: Arc<FairSemaphore>,
     pub(crate) credential_cache: CredentialCache,
     pub(crate) pattern_checks: PatternChecks,
-    pub(crate) altering: tokio::sync::Mutex<()>,
-    pub(crate) repeating: tokio::sync::Mutex<()>,
+    /// By the team that changes a project and its id: others wait neither for its turn to compute nor for its decision.
+    pub(crate) altering: KeyedMutex<(TeamId, ProjectId)>,
+    /// By the names of runs that are started with an idempotency key.
+    pub(crate) repeating: KeyedMutex<[u8; 32]>,
     /// Held while the bytes of old projects are counted.
     pub(crate) counting: tokio::sync::Mutex<()>,
     pub(crate) hub: Arc<EventHub>,
@@ -113,8 +115,8 @@ impl App {
             comparing: FairSemaphore::new(COMPARING_MAX, COMPARING_EACH_MAX),
             credential_cache: CredentialCache::default(),
             pattern_checks: PatternChecks::default(),
-            altering: tokio::sync::Mutex::new(()),
-            repeating: tokio::sync::Mutex::new(()),
+            altering: KeyedMutex::default(),
+            repeating: KeyedMutex::default(),
             counting: tokio::sync::Mutex::new(()),
             import_queued: tokio::sync::Notify::new(),
             is_stopping: AtomicBool::new(false),

@@ -284,13 +284,14 @@ impl App {
         once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<Altered> {
-        caller.with_key()?;
+        let team = caller.with_key()?.team;
         let once = self.once(once);
         if let Some(saved) = self.recall(once.as_ref()).await? {
             return Ok(Altered { saved, row_count: 0 });
         }
         // On this node one at a time, so that many callers at once do not keep overtaking each other.
-        let _turn = self.altering.lock().await;
+        let project = ProjectId::parse(id).ok_or(Error::NotFound(Noun::Project))?;
+        let _turn = self.altering.lock((team, project)).await;
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.readable_project(caller, id).await?;
             if stored.project.copying.is_some() {

@@ -240,8 +240,8 @@ impl App {
     ) -> Result<T> {
         let once = self.once(once);
         // The same request sent twice at once: the second waits for the first one's answer.
-        let _turn = match once {
-            Some(_) => Some(self.repeating.lock().await),
+        let _turn = match &once {
+            Some(key) => Some(self.repeating.lock(key.name).await),
             None => None,
         };
         if let Some(outcome) = self.recall(once.as_ref()).await? {

@@ -1,6 +1,6 @@
 //! The trash: rows, columns, views and projects that were deleted and can be restored.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -350,9 +350,9 @@ impl App {
 /// Those of these ids or headers that are in the trash, the last deleted first: what was deleted last may refer to
 /// what was there then.
 fn column_ids(trash: &Trash, wanted: &[String]) -> Vec<ColumnId> {
-    let is_wanted = |id: &str, header: &str| {
-        wanted.iter().any(|wanted| wanted == id || header_key(wanted) == header_key(header))
-    };
+    let ids: HashSet<&str> = wanted.iter().map(String::as_str).collect();
+    let headers: HashSet<String> = wanted.iter().map(|wanted| header_key(wanted)).collect();
+    let is_wanted = |id: &str, header: &str| ids.contains(id) || headers.contains(&header_key(header));
     let columns = trash.columns.iter().rev().map(|trashed| &trashed.column);
     let wanted = columns.filter(|column| is_wanted(column.id.as_str(), &column.header));
     wanted.map(|column| column.id.clone()).collect()

@@ -5,9 +5,11 @@
 //! front of everybody else's.
 
 mod compute;
+mod keyed_mutex;
 mod semaphore;
 mod tenant;
 
 pub use crate::compute::{compute, turn};
+pub use crate::keyed_mutex::KeyedMutex;
 pub use crate::semaphore::{FairSemaphore, Permit};
 pub use crate::tenant::Tenant;

@@ -174,7 +174,7 @@ pub(crate) struct RestoreBody {
     row_ids: Vec<String>,
     /// Ids or headers of deleted columns.
     #[serde(default)]
-    #[schemars(extend("x-limit" = { "maxItems": "columnsMax" }))]
+    #[schemars(extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
     column_ids: Vec<String>,
     #[serde(default)]
     #[schemars(extend("x-limit" = { "maxItems": "viewsMax" }))]
