@@ -5,6 +5,8 @@ use crate::effort::Effort;
 use crate::report::{Goal, Report};
 use crate::rowmill::{Memory, Project, Rowmill};
 
+/// So many rounds, a second each, are more than the 10 seconds after which an idle server gives back what it does not need.
+const IDLE_ROUNDS: u32 = 25;
 const MEBI: f64 = 1024.0 * 1024.0;
 
 /// Kills the service, as a crash would, and starts it on the same data; several times.
@@ -26,6 +28,14 @@ pub(crate) fn measure(
     report.single("start after a kill, to the first answer", &times, "ms", Some(Goal::AtMost(100.0)));
     report.single("resident memory, fresh, after one request", &idle, "MB", Some(Goal::AtMost(40.0)));
     report.single("of it, memory that is not a page of a file", &own, "MB", None);
+    std::thread::sleep(effort.round_time * IDLE_ROUNDS);
+    let memory = rowmill.memory()?;
+    report.single(
+        "resident memory, idle since",
+        &[mebibytes(memory.resident)],
+        "MB",
+        Some(Goal::AtMost(35.0)),
+    );
     Ok(())
 }
 

@@ -20,7 +20,7 @@ const ENTRIES_MAX: usize = if cfg!(test) { 8 } else { 1 << 20 };
 const READ_ROWS: usize = if cfg!(test) { 3 } else { 1 << 14 };
 const READ_BYTES: usize = 4 * 1024 * 1024;
 /// How many entries are written in one transaction: other writes wait for no longer than that takes.
-pub(crate) const SLICE_ENTRIES: usize = 2_048;
+pub(crate) const SLICE_ENTRIES: usize = 1_024;
 
 /// The hash of a value, and the position of its row: the order of the index.
 pub(crate) type Entry = (i64, u64);
