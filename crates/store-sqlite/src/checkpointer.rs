@@ -1,7 +1,8 @@
 //! Checkpoints in the background: a thread folds the write-ahead log into the file, so that writes do not wait for it.
 //!
 //! SQLite itself would do this in the thread that commits, which then keeps everybody waiting for megabytes of other people's
-//! pages. A log that is still being written to cannot start again at its beginning, so the writer does the last few pages.
+//! pages. A log that is still being written to cannot start again at its beginning, so the writer does the last few pages: not
+//! within its commit but after it, because readers see what was committed and wait until they are told of it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
+use rusqlite::hooks::Wal;
 
 use crate::connection::{READER_CACHE_KIB, connect};
 use crate::convert::backend;
@@ -25,13 +27,13 @@ const LOG_PAGES_MAX: u32 = 32_000;
 
 #[derive(Debug)]
 pub(crate) struct Checkpointer {
-    log: Arc<Log>,
+    log: Arc<WriteAheadLog>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What the writer and the thread tell each other about the log.
 #[derive(Debug, Default)]
-struct Log {
+pub(crate) struct WriteAheadLog {
     state: Mutex<State>,
     grown: Condvar,
     /// Set when the writer is to fold what is left, so that the log starts again.
@@ -48,15 +50,10 @@ struct State {
 impl Checkpointer {
     /// Takes over the checkpoints of the connection that writes.
     pub(crate) fn start(file: &Path, writing: &mut Connection) -> Result<Self> {
-        let log = Arc::<Log>::default();
+        let log = Arc::<WriteAheadLog>::default();
         let noting = Arc::clone(&log);
-        let committed = move |wal: &mut rusqlite::hooks::Wal, pages: i32| {
-            let pages = pages.unsigned_abs();
-            if noting.to_restart.swap(false, Ordering::AcqRel) || pages >= LOG_PAGES_MAX {
-                // What fails here is tried again after the next commit. The commit itself is done.
-                let _ = wal.checkpoint();
-            }
-            noting.note(pages);
+        let committed = move |_: &mut Wal, pages: i32| {
+            noting.note(pages.unsigned_abs());
             Ok(())
         };
         writing.wal_hook(Some(committed)).map_err(backend)?;
@@ -67,6 +64,10 @@ impl Checkpointer {
             .spawn(move || run(&folding, &watched))
             .map_err(|error| StoreError::Backend(error.into()))?;
         Ok(Self { log, thread: Some(thread) })
+    }
+
+    pub(crate) fn log(&self) -> Arc<WriteAheadLog> {
+        Arc::clone(&self.log)
     }
 }
 
@@ -80,7 +81,17 @@ impl Drop for Checkpointer {
     }
 }
 
-impl Log {
+impl WriteAheadLog {
+    /// Folds what is left if the log is to start again, or if the thread is too slow. For the writer, between two transactions.
+    pub(crate) fn restart_if_due(&self, writing: &Connection) {
+        let is_due =
+            self.to_restart.swap(false, Ordering::AcqRel) || self.state.lock().pages >= LOG_PAGES_MAX;
+        // What fails here is tried again after the next commit.
+        if is_due && let Err(failure) = fold(writing) {
+            tracing::warn!(%failure, "a checkpoint failed; the log is kept, and nothing is lost");
+        }
+    }
+
     /// Notes how many pages the log has after a commit.
     fn note(&self, pages: u32) {
         let mut state = self.state.lock();
@@ -111,7 +122,7 @@ impl State {
     }
 }
 
-fn run(connection: &Connection, log: &Log) {
+fn run(connection: &Connection, log: &WriteAheadLog) {
     while log.wait() {
         match fold(connection) {
             Ok(pages) if pages >= RESTART_PAGES => log.to_restart.store(true, Ordering::Release),
@@ -142,11 +153,12 @@ mod tests {
         std::fs::metadata(dir.join("test.db-wal")).map_or(0, |file| file.len())
     }
 
-    fn fill(connection: &Connection, commits: u32) {
+    fn fill(connection: &Connection, checkpointer: &Checkpointer, commits: u32) {
         for _ in 0..commits {
             let sql = "WITH RECURSIVE n(k) AS (VALUES (1) UNION ALL SELECT k + 1 FROM n WHERE k < 100) \
                        INSERT INTO t SELECT zeroblob(4000) FROM n";
             connection.execute(sql, ()).unwrap();
+            checkpointer.log().restart_if_due(connection);
         }
     }
 
@@ -158,7 +170,7 @@ mod tests {
         writing.execute_batch("CREATE TABLE t (v BLOB)").unwrap();
         let checkpointer = Checkpointer::start(&file, &mut writing).unwrap();
         // Half a gigabyte, many times what the log may have.
-        fill(&writing, 1_300);
+        fill(&writing, &checkpointer, 1_300);
         let most = u64::from(LOG_PAGES_MAX + FOLD_PAGES) * 4_200;
         assert!(log_bytes(dir.path()) < most, "{} bytes", log_bytes(dir.path()));
         drop(checkpointer);
@@ -172,19 +184,19 @@ mod tests {
         let file = dir.path().join("test.db");
         let mut writing = connect(&file, WRITER_CACHE_KIB).unwrap();
         writing.execute_batch("CREATE TABLE t (v BLOB)").unwrap();
-        let _checkpointer = Checkpointer::start(&file, &mut writing).unwrap();
-        fill(&writing, 1);
+        let checkpointer = Checkpointer::start(&file, &mut writing).unwrap();
+        fill(&writing, &checkpointer, 1);
         let reading = connect(&file, READER_CACHE_KIB).unwrap();
         let rows = |connection: &Connection| -> u32 {
             connection.query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap()
         };
         reading.execute_batch("BEGIN").unwrap();
         assert_eq!(rows(&reading), 100);
-        fill(&writing, 30);
+        fill(&writing, &checkpointer, 30);
         assert_eq!(rows(&reading), 100);
         reading.execute_batch("COMMIT").unwrap();
         assert_eq!(rows(&reading), 3_100);
-        fill(&writing, 30);
+        fill(&writing, &checkpointer, 30);
         let is_folded = || std::fs::metadata(&file).unwrap().len() > 4_000 * 4_096;
         for _ in 0..1_000 {
             if is_folded() {

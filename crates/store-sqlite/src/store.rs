@@ -101,9 +101,10 @@ impl SqliteStore {
                 None
             }
         };
+        let log = checkpointer.as_ref().map(Checkpointer::log);
         let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
         let readers = Arc::new(Readers::open(file)?);
-        let writer = Arc::new(Writer::start(connection, Arc::clone(&purge_pending))?);
+        let writer = Arc::new(Writer::start(connection, Arc::clone(&purge_pending), log)?);
         Ok(Self {
             match_indexer: MatchIndexer::new(Arc::clone(&writer), Arc::clone(&readers)),
             readers,

@@ -14,6 +14,7 @@ use rowmill_telemetry::TraceContext;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::checkpointer::WriteAheadLog;
 use crate::commit_health::{CommitHealth, touch};
 use crate::connection::{in_transaction, run_cached};
 use crate::convert::backend;
@@ -51,13 +52,18 @@ impl Writer {
     }
 
     /// `purge_pending` is set when there is a deleted project to purge.
-    pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
-        Self::start_with(connection, purge_pending, WriteQueue::default())
+    pub(crate) fn start(
+        connection: Connection,
+        purge_pending: Arc<AtomicBool>,
+        log: Option<Arc<WriteAheadLog>>,
+    ) -> Result<Self> {
+        Self::start_with(connection, purge_pending, log, WriteQueue::default())
     }
 
     fn start_with(
         mut connection: Connection,
         purge_pending: Arc<AtomicBool>,
+        log: Option<Arc<WriteAheadLog>>,
         queue: WriteQueue,
     ) -> Result<Self> {
         let queue = Arc::new(queue);
@@ -69,7 +75,7 @@ impl Writer {
         let noted = Arc::clone(&health);
         let thread = std::thread::Builder::new()
             .name("rowmill-writer".to_owned())
-            .spawn(move || run(&connection, &waiting, &purge_pending, &noted))
+            .spawn(move || run(&connection, &waiting, &purge_pending, log.as_deref(), &noted))
             .map_err(|error| StoreError::Backend(error.into()))?;
         Ok(Self {
             queue,
@@ -157,12 +163,21 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, queue: &WriteQueue, purge_pending: &AtomicBool, health: &CommitHealth) {
+fn run(
+    connection: &Connection,
+    queue: &WriteQueue,
+    purge_pending: &AtomicBool,
+    log: Option<&WriteAheadLog>,
+    health: &CommitHealth,
+) {
     let mut looked_at = SystemClock.monotonic();
     loop {
         match queue.wait(purge_pending) {
             Arrived::Writes => {
                 commit_batch(connection, queue, health);
+                if let Some(log) = log {
+                    log.restart_if_due(connection);
+                }
                 if looked_at.elapsed() >= FREE_PAGES_LOOK {
                     looked_at = SystemClock.monotonic();
                     purge_pending.store(true, Ordering::Release);

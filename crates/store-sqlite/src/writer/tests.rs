@@ -7,7 +7,7 @@ use super::*;
 #[tokio::test]
 async fn a_write_waits_for_the_one_under_way_and_not_for_all_that_a_neighbour_queued() {
     let connection = Connection::open_in_memory().unwrap();
-    let writer = Arc::new(Writer::start(connection, Arc::default()).unwrap());
+    let writer = Arc::new(Writer::start(connection, Arc::default(), None).unwrap());
     let order = Arc::new(Mutex::new(Vec::new()));
     let (let_go, held) = mpsc::channel::<()>();
     let mut held = Some(held);
@@ -50,7 +50,7 @@ async fn bulk_beside_light(lost_max: Duration) -> (Vec<&'static str>, usize) {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE t (name TEXT)").unwrap();
     let queue = WriteQueue::new(lost_max);
-    let writer = Arc::new(Writer::start_with(connection, Arc::default(), queue).unwrap());
+    let writer = Arc::new(Writer::start_with(connection, Arc::default(), None, queue).unwrap());
     let done = Arc::new(Mutex::new(Vec::new()));
     let (tell, begun) = mpsc::channel();
     let add = |connection: &Connection, name: &str, rows: usize| {
