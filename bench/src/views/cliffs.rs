@@ -1,7 +1,7 @@
 //! What is fast until somebody does something ordinary: several first questions at once, and many views.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -17,6 +17,10 @@ use crate::report::{Goal, Pairs, Report};
 
 const VIEWS: usize = 200;
 const WRITERS: usize = 2;
+/// By then it is written which columns were asked for.
+const NOTED_WITHIN: Duration = Duration::from_secs(12);
+/// A warm-up that has not ended by then does not end.
+const WARM_UP_MAX: Duration = Duration::from_mins(5);
 
 impl Views {
     /// The first question about a column after a start, beside a bare scan of the rows by one thread.
@@ -31,7 +35,7 @@ impl Views {
         }
         let file = self.rowmill.place.data.join(rowmill_store_sqlite::DATABASE_FILE);
         for (what, question) in [
-            ("first filter by a column after a start", self.filtered_by("Company")?),
+            ("first filter by a column after a start", self.filtered_by("Company", "ty")?),
             ("first sorting by a column after a start", self.sorted_by("Company", "asc", None)?),
         ] {
             let mut pairs = Pairs::default();
@@ -46,12 +50,52 @@ impl Views {
         Ok(())
     }
 
+    /// The first question after a start once the warm-up is done, beside another one about the same columns.
+    pub(super) fn warm_questions(
+        &mut self,
+        effort: &Effort,
+        is_large: bool,
+        report: &mut Report,
+    ) -> AnyResult {
+        let filters = [self.filtered_by("Company", "ty")?, self.filtered_by("Company", "ux")?];
+        let sortings =
+            [self.sorted_by("Company", "asc", Some(3))?, self.sorted_by("Company", "asc", Some(4))?];
+        for [first, _] in [&filters, &sortings] {
+            Connection::open(self.rowmill.address)?.exchange(first)?;
+        }
+        std::thread::sleep(NOTED_WITHIN);
+        for (what, [first, other]) in [("filter", filters), ("sorting", sortings)] {
+            let mut pairs = Pairs::default();
+            for _ in 0..effort.starts {
+                self.rowmill.restart()?;
+                self.wait_for_warm_up()?;
+                let mut connection = Connection::open(self.rowmill.address)?;
+                pairs.push(timed(&mut connection, &first)?, timed(&mut connection, &other)?);
+            }
+            let goal = is_large.then_some(Goal::AtMost(2.0));
+            let what = format!("first {what} after a warm-up, beside another {what}");
+            report.pair(&what, "ms", &pairs, goal);
+        }
+        Ok(())
+    }
+
+    fn wait_for_warm_up(&self) -> AnyResult {
+        let start = Instant::now();
+        while !self.rowmill.metrics()?.contains("\nrowmill_warm_up_duration_seconds ") {
+            if start.elapsed() > WARM_UP_MAX {
+                return Err("the warm-up does not end".into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
     /// Four questions about four columns, right after a start, beside one such question.
     pub(super) fn four_first_questions(&mut self, effort: &Effort, report: &mut Report) -> AnyResult {
         let sorted: AnyResult<Vec<Vec<u8>>> =
             data::HEADERS.iter().map(|header| self.sorted_by(header, "asc", None)).collect();
         let filtered: AnyResult<Vec<Vec<u8>>> =
-            data::HEADERS.iter().map(|header| self.filtered_by(header)).collect();
+            data::HEADERS.iter().map(|header| self.filtered_by(header, "ty")).collect();
         for (what, questions) in [("filters", filtered?), ("sortings", sorted?)] {
             let (mut at_once, mut alone) = (Vec::new(), Vec::new());
             for _ in 0..effort.starts {
@@ -106,10 +150,9 @@ impl Views {
         Ok(())
     }
 
-    /// The rows with two letters in a column.
-    fn filtered_by(&self, header: &str) -> AnyResult<Vec<u8>> {
-        let filters =
-            json!([{ "columnId": self.project.column_id(header)?, "operator": "contains", "value": "ty" }]);
+    /// The rows with some letters in a column.
+    fn filtered_by(&self, header: &str, letters: &str) -> AnyResult<Vec<u8>> {
+        let filters = json!([{ "columnId": self.project.column_id(header)?, "operator": "contains", "value": letters }]);
         let (rows, filters) = (self.project.rows_path(), data::encoded(&filters));
         let path = format!("{rows}?page=1&pageSize={}&filters={filters}", data::PAGE_ROWS);
         Ok(self.rowmill.request("GET", &path, ""))

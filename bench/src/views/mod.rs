@@ -65,6 +65,7 @@ pub(crate) fn measure(
     views.many_at_once(effort, report)?;
     views.many_views(effort, is_large, report)?;
     views.four_first_questions(effort, report)?;
+    views.warm_questions(effort, is_large, report)?;
     views.memory(goal(120.0), report)?;
     drop(views);
     crate::folders::clear(&folder)?;

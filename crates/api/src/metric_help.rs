@@ -13,6 +13,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Tokens of language models, by provider and kind. Cached input counts as input, too.",
     ),
     ("rowmill_cache_lookups_total", "Lookups in caches, by cache and result (hit or miss)."),
+    (
+        "rowmill_warm_up_columns_total",
+        "Columns that were loaded after the start, before anybody asked for them.",
+    ),
     ("rowmill_otlp_spans_sent_total", "Spans that the collector took (--otlp-endpoint)."),
     (
         "rowmill_otlp_spans_dropped_total",
@@ -25,6 +29,10 @@ const GAUGES: &[(&str, &str)] = &[
     ("rowmill_http_requests_in_flight", "Requests being answered."),
     ("rowmill_request_memory_bytes", "Memory charged for requests in flight, by size of their bodies."),
     ("rowmill_query_memory_bytes", "Memory that the columns of views take."),
+    (
+        "rowmill_warm_up_duration_seconds",
+        "How long loading columns after the start took. Missing until it is done.",
+    ),
     ("rowmill_cells_in_flight", "Cells that this process has claimed and runs."),
     ("rowmill_storage_free_bytes", "Free space of the file system that the data folder is on."),
     ("rowmill_backup_last_duration_seconds", "How long the last scheduled backup took."),

@@ -177,8 +177,14 @@ impl App {
         Ok(self.store.ping().await?)
     }
 
+    /// Loads columns that are likely to be asked for. For the start of a server, in the background.
+    pub async fn warm_up(&self) {
+        self.query.warm_up(self.clock.now()).await;
+    }
+
     /// Finishes what was accepted and closes the store.
     pub async fn close(&self) -> Result<()> {
+        self.query.flush().await;
         self.received_log.flush().await;
         Ok(self.store.close().await?)
     }

@@ -100,7 +100,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     #[cfg(target_os = "linux")]
     tokio::spawn(crate::idle_pages::keep_given_back());
     service_manager::tell_ready();
-    accept(main, times, &app, &mut shutdown_signal).await;
+    beside_warm_up(&app, role, accept(main, times, &app, &mut shutdown_signal)).await;
     if let Some(workers) = workers {
         finish(workers, &mut shutdown_signal).await;
     }
@@ -163,6 +163,18 @@ async fn sweep(app: Arc<App>) {
         app.keep_spending_swept(),
         app.remove_lost_copies()
     );
+}
+
+/// Serves, and meanwhile loads columns into memory before anybody asks for them.
+async fn beside_warm_up(app: &Arc<App>, role: Role, serving: impl Future<Output = ()>) {
+    let warm_up = (role == Role::Server).then(|| {
+        let app = Arc::clone(app);
+        tokio::spawn(async move { app.warm_up().await })
+    });
+    serving.await;
+    if let Some(warm_up) = warm_up {
+        warm_up.abort();
+    }
 }
 
 /// Imports in the background, and removing what is left of them.

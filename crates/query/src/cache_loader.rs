@@ -12,6 +12,7 @@ use crate::blocking::blocking;
 use crate::change_log::ChangesSince;
 use crate::column::ColumnKey;
 use crate::load::{LoadBudget, LoadError, load, read_patch};
+use crate::parallel;
 use crate::plan::Plan;
 use crate::project_cache::{CHANGE_WAIT_MAX, CachedProject, ProjectCache};
 use crate::ranks::Ranks;
@@ -24,7 +25,7 @@ const ROUNDS_MAX: usize = 8;
 /// How often columns are read that cannot be brought up to date.
 const READS_MAX: usize = 3;
 /// Patches of more rows than this are applied on a thread where nobody else waits.
-const SHORT_PATCH_ROWS: usize = 200;
+pub(crate) const SHORT_PATCH_ROWS: usize = 200;
 /// Whoever is about to scan so many rows first waits this long for others who ask at the same time.
 const GATHER_ROWS_MIN: u64 = 1 << 17;
 const GATHER_TIME: Duration = Duration::from_millis(5);
@@ -90,6 +91,12 @@ impl CacheLoader {
         let id = project.project.id;
         LoadTask { loader: self.clone(), cached: self.cache.entry(id), id, rows_about: project.row_count }
     }
+
+    /// The same, for columns that nobody asked for yet.
+    pub(crate) fn background_task(&self, project: &StoredProject) -> LoadTask {
+        let (id, rows_about) = (project.project.id, project.row_count);
+        LoadTask { loader: self.clone(), cached: self.cache.unasked_entry(id), id, rows_about }
+    }
 }
 
 /// Counts columns that were in memory, or had to be read or brought up to date.
@@ -110,12 +117,12 @@ fn is_ready(cached: &CachedProject, names: &[ColumnKey], sorted: &[ColumnKey], s
         && sorted.iter().all(|name| snapshot.ranks(name).is_some())
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct LoadTask {
-    loader: CacheLoader,
-    cached: Arc<CachedProject>,
-    id: ProjectId,
-    rows_about: u64,
+    pub(crate) loader: CacheLoader,
+    pub(crate) cached: Arc<CachedProject>,
+    pub(crate) id: ProjectId,
+    pub(crate) rows_about: u64,
 }
 
 impl LoadTask {
@@ -175,6 +182,7 @@ impl LoadTask {
     /// Reads the columns that are missing, one scan of the project at a time. Meanwhile others may bring up to date what is
     /// there, and read it.
     async fn scan_in_turn(&self, own: &WantedColumns, until: Instant) -> Result<(), LoadError> {
+        let _demand = self.cached.scan_demand.join();
         let _turn = self.cached.scan_lock.lock().await;
         // Whoever scanned before may have done it for all who waited.
         if !self.is_missing(own) {
@@ -208,29 +216,26 @@ impl LoadTask {
         wanted: &WantedColumns,
         until: Instant,
     ) -> Result<ScannedColumns, LoadError> {
-        let missing: Vec<ColumnKey> = {
-            let snapshot = self.cached.snapshot();
-            wanted.names.iter().filter(|name| snapshot.column(name).is_none()).cloned().collect()
-        };
+        let missing = self.missing(&wanted.names);
         let CacheLoader { store, cache } = &self.loader;
-        let budget = LoadBudget { bytes_max: cache.bytes_max(), until };
+        let budget = LoadBudget { bytes_max: cache.bytes_max(), readers: parallel::count(), until };
         let loaded = load(store, self.id, self.rows_about, &missing, budget).await;
         if matches!(loaded, Err(LoadError::TooLarge)) {
             self.cached.refuse(&wanted.names);
         }
         let (loaded, cached, sorted) = (loaded?, Arc::clone(&self.cached), wanted.sorted.clone());
         blocking(move || {
-            let (oldest, newest) = (loaded.oldest, loaded.newest);
-            let (generation, seq, positions) = {
-                let snapshot = cached.snapshot();
-                let here = snapshot.is_loaded.then(|| (snapshot.seq, snapshot.positions().to_vec()));
-                let (seq, positions) = here.unwrap_or_else(|| (oldest, loaded.positions()));
-                (snapshot.generation, seq, positions)
-            };
-            let columns = loaded.columns(&positions, &sorted)?;
-            Ok(ScannedColumns { generation, oldest: oldest.min(seq), newest, positions, columns })
+            let mut scanned = loaded.frame(&cached.snapshot());
+            scanned.columns = loaded.columns(&scanned.positions, &sorted)?;
+            Ok(scanned)
         })
         .await?
+    }
+
+    /// Those of some columns that are not here.
+    pub(crate) fn missing(&self, names: &[ColumnKey]) -> Vec<ColumnKey> {
+        let snapshot = self.cached.snapshot();
+        names.iter().filter(|name| snapshot.column(name).is_none()).cloned().collect()
     }
 
     /// Puts columns in order that are to be sorted by.
@@ -247,7 +252,7 @@ impl LoadTask {
     }
 
     /// Reads what has changed, until all is as new as this; `false` if that cannot be known.
-    async fn catch_up(&self, seq: u64, until: Instant) -> Result<bool, LoadError> {
+    pub(crate) async fn catch_up(&self, seq: u64, until: Instant) -> Result<bool, LoadError> {
         let mut wanted = seq;
         for _ in 0..ROUNDS_MAX {
             let (is_at, newest, names) = {

@@ -6,6 +6,8 @@
 //! (`plan.rs`, `bulk_filter.rs`) and their numbers in order (`order.rs`), kept while somebody asks for it
 //! (`order_cache.rs`). What does not fit into memory is scanned instead (`stream.rs`).
 
+mod asked;
+mod asked_log;
 mod blocking;
 mod budget;
 mod bulk_filter;
@@ -28,6 +30,7 @@ mod query;
 mod ranks;
 mod rest;
 mod scan;
+mod scan_demand;
 mod selection;
 mod snapshot;
 mod stream;
@@ -37,6 +40,8 @@ mod value_column;
 mod value_sort;
 mod values;
 mod waiting_columns;
+mod warm_load;
+mod warm_up;
 mod whole_order;
 
 #[cfg(test)]
@@ -51,3 +56,4 @@ pub use crate::query::Query;
 pub use crate::rest::{Rest, SLICE_BYTES};
 pub use crate::selection::Selection;
 pub use crate::summary::Summaries;
+pub use crate::warm_up::WarmedUp;

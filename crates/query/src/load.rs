@@ -15,7 +15,7 @@ use crate::column::{Column, ColumnKey};
 use crate::parallel;
 use crate::ranks::Ranks;
 use crate::scan::{self, IDLE};
-use crate::snapshot::Patch;
+use crate::snapshot::{Patch, ScannedColumns, Snapshot};
 use crate::value_column::ValueColumn;
 use crate::values::Full;
 
@@ -29,9 +29,9 @@ const COUNT_EVERY: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// All that was read is at least as new as this change,
-    pub(crate) oldest: u64,
+    oldest: u64,
     /// and none of it newer than this one.
-    pub(crate) newest: u64,
+    newest: u64,
     names: Vec<ColumnKey>,
     runs: Vec<RowRun>,
 }
@@ -50,6 +50,8 @@ struct RowRun {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoadBudget {
     pub(crate) bytes_max: usize,
+    /// How many read at once.
+    pub(crate) readers: usize,
     pub(crate) until: Instant,
 }
 
@@ -86,7 +88,7 @@ pub(crate) async fn load(
         learned: names.iter().map(|_| LearnedColumn::default()).collect(),
     });
     let mut readers = tokio::task::JoinSet::new();
-    for _ in 0..parallel::count() {
+    for _ in 0..budget.readers {
         let (store, reading) = (Arc::clone(store), Arc::clone(&reading));
         readers.spawn(Tenant::current().scope(async move {
             let mut done = Vec::new();
@@ -219,8 +221,21 @@ impl Reading {
 }
 
 impl Loaded {
+    /// What is to be taken into a snapshot, with no columns yet: a cell for each row that is there, or that was read.
+    pub(crate) fn frame(&self, snapshot: &Snapshot) -> ScannedColumns {
+        let here = snapshot.is_loaded.then(|| (snapshot.seq, snapshot.positions().to_vec()));
+        let (seq, positions) = here.unwrap_or_else(|| (self.oldest, self.positions()));
+        ScannedColumns {
+            generation: snapshot.generation,
+            oldest: self.oldest.min(seq),
+            newest: self.newest,
+            positions,
+            columns: Vec::new(),
+        }
+    }
+
     /// Where the rows lie.
-    pub(crate) fn positions(&self) -> Vec<u32> {
+    fn positions(&self) -> Vec<u32> {
         self.runs.iter().flat_map(|run| &run.positions).copied().collect()
     }
 
@@ -231,24 +246,31 @@ impl Loaded {
         positions: &[u32],
         sorted: &[ColumnKey],
     ) -> Result<Vec<(ColumnKey, Column)>, LoadError> {
-        let are_all = self.runs.iter().flat_map(|run| &run.positions).eq(positions);
         let numbered: Vec<(usize, &ColumnKey)> = self.names.iter().enumerate().collect();
         let columns = parallel::map(&numbered, |(number, name)| {
-            let parts: Vec<&Column> = self.runs.iter().filter_map(|run| run.columns.get(*number)).collect();
-            let made = if are_all {
-                Column::concat(name, &parts)
-            } else {
-                fill(name, &self.runs, &parts, positions)
-            };
-            let mut column = made.map_err(|_| LoadError::TooLarge)?;
-            if let Column::Values(column) = &mut column
-                && sorted.contains(name)
-            {
-                column.ranks = Some(Ranks::of(&column.values));
-            }
-            Ok(((*name).clone(), column))
+            Ok(((*name).clone(), self.column((*number, name), positions, sorted.contains(name))?))
         });
         columns.into_iter().collect()
+    }
+
+    /// The column with this number and name.
+    pub(crate) fn column(
+        &self,
+        (number, name): (usize, &ColumnKey),
+        positions: &[u32],
+        is_sorted: bool,
+    ) -> Result<Column, LoadError> {
+        let parts: Vec<&Column> = self.runs.iter().filter_map(|run| run.columns.get(number)).collect();
+        let are_all = self.runs.iter().flat_map(|run| &run.positions).eq(positions);
+        let made =
+            if are_all { Column::concat(name, &parts) } else { fill(name, &self.runs, &parts, positions) };
+        let mut column = made.map_err(|_| LoadError::TooLarge)?;
+        if let Column::Values(column) = &mut column
+            && is_sorted
+        {
+            column.ranks = Some(Ranks::of(&column.values));
+        }
+        Ok(column)
     }
 }
 

@@ -10,9 +10,11 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::{Change, Spans};
 
+use crate::asked_log::NotedColumns;
 use crate::change_log::ChangeLog;
 use crate::column::ColumnKey;
 use crate::order_cache::OrderCache;
+use crate::scan_demand::ScanDemand;
 use crate::snapshot::Snapshot;
 use crate::waiting_columns::WaitingColumns;
 
@@ -23,6 +25,8 @@ const PROJECT_BYTES_MIN: usize = 4 * 1024;
 /// The orders of one project take at most one part in so many of the memory for all: whoever asks ever new questions does
 /// not evict the projects of others.
 const ORDERS_SHARE: usize = 4;
+/// What nobody asked for yet is loaded only while all together takes no more than one part in so many of the memory.
+const UNASKED_SHARE: usize = 2;
 /// A project that did not fit is not tried again for as long as this.
 const RETRY_AFTER: Duration = Duration::from_mins(1);
 
@@ -34,10 +38,13 @@ pub(crate) struct CachedProject {
     pub(crate) load_lock: tokio::sync::Mutex<()>,
     /// Whoever holds it may scan the project. It is taken before the other one.
     pub(crate) scan_lock: tokio::sync::Mutex<()>,
+    /// The questions that wait for a scan.
+    pub(crate) scan_demand: ScanDemand,
     /// The columns that are waited for.
     pub(crate) waiting: WaitingColumns,
     snapshot: RwLock<Snapshot>,
     pub(crate) orders: OrderCache,
+    pub(crate) noted: NotedColumns,
     used: AtomicU64,
     bytes: AtomicUsize,
     /// Given up for others: nobody tells of its changes any more.
@@ -84,7 +91,7 @@ pub(crate) struct ProjectCache {
 
 impl ProjectCache {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { projects: Mutex::default(), bytes_max: AtomicUsize::new(bytes_max), clock: AtomicU64::new(0) }
+        Self { projects: Mutex::default(), bytes_max: AtomicUsize::new(bytes_max), clock: AtomicU64::new(1) }
     }
 
     pub(crate) fn set_bytes_max(&self, bytes_max: usize) {
@@ -114,6 +121,11 @@ impl ProjectCache {
         cached
     }
 
+    /// The same for work that nobody waits for. If nobody asks about the project, it is evicted before all others.
+    pub(crate) fn unasked_entry(&self, project: ProjectId) -> Arc<CachedProject> {
+        Arc::clone(self.projects().entry(project).or_default())
+    }
+
     pub(crate) fn forget(&self, project: ProjectId) {
         self.projects().remove(&project);
         self.report_bytes();
@@ -121,6 +133,18 @@ impl ProjectCache {
 
     pub(crate) fn bytes(&self) -> usize {
         self.projects().values().map(|cached| cached.bytes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The memory that is left to work that nobody waits for.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        (self.bytes_max() / UNASKED_SHARE).saturating_sub(self.bytes())
+    }
+
+    /// Counts what a project takes now.
+    pub(crate) fn count(&self, cached: &CachedProject) {
+        let bytes = cached.snapshot().bytes() + cached.orders.bytes() + PROJECT_BYTES_MIN;
+        cached.bytes.store(bytes, Ordering::Relaxed);
+        self.report_bytes();
     }
 
     fn report_bytes(&self) {
@@ -131,10 +155,7 @@ impl ProjectCache {
     /// Counts what a project takes, and makes room if all take too much: what was not used for longest goes
     /// first. Says whether the project still has what it needs.
     pub(crate) fn enforce_budget(&self, cached: &Arc<CachedProject>, needed: &[ColumnKey]) -> bool {
-        let count = || {
-            let bytes = cached.snapshot().bytes() + cached.orders.bytes() + PROJECT_BYTES_MIN;
-            cached.bytes.store(bytes, Ordering::Relaxed);
-        };
+        let count = || self.count(cached);
         cached.orders.shrink_to(self.bytes_max() / ORDERS_SHARE);
         count();
         if self.bytes() > self.bytes_max() {
@@ -159,7 +180,6 @@ impl ProjectCache {
             cached.change_log.stop();
             count();
         }
-        self.report_bytes();
         fits
     }
 

@@ -8,6 +8,7 @@ use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject, Wanted};
 
+use crate::asked_log::AskedLog;
 use crate::blocking::blocking;
 use crate::budget::Budget;
 use crate::cache_loader::{CacheLoader, is_current};
@@ -28,6 +29,8 @@ pub(crate) const TRIES_MAX: usize = 4;
 pub struct Query {
     pub(crate) loader: CacheLoader,
     pub(crate) patience: Duration,
+    /// Which columns are asked for.
+    pub(crate) asked: Arc<AskedLog>,
 }
 
 impl Query {
@@ -41,7 +44,8 @@ impl Query {
         let cache = Arc::new(ProjectCache::new(bytes_max));
         let told = Arc::clone(&cache);
         store.listen(Box::new(move |change| told.record(change)));
-        Self { loader: CacheLoader { store, cache }, patience: PATIENCE }
+        let asked = Arc::new(AskedLog::new(Arc::clone(&store)));
+        Self { loader: CacheLoader { store, cache }, patience: PATIENCE, asked }
     }
 
     /// How long a read may take.
@@ -184,6 +188,22 @@ impl Query {
 
     /// Some rows of a selection at least as new as a change; `None` if the columns do not fit into memory.
     async fn slice(
+        &self,
+        project: &StoredProject,
+        selection: &Selection,
+        now: Timestamp,
+        part: &SliceOf,
+        seq: u64,
+        until: Instant,
+    ) -> Result<Option<Slice>> {
+        let slice = self.find_slice(project, selection, now, part, seq, until).await?;
+        if slice.is_some() {
+            self.note(project, selection, &[], now);
+        }
+        Ok(slice)
+    }
+
+    async fn find_slice(
         &self,
         project: &StoredProject,
         selection: &Selection,

@@ -56,6 +56,13 @@ pub(crate) struct ScannedColumns {
     pub(crate) columns: Vec<(ColumnKey, Column)>,
 }
 
+impl ScannedColumns {
+    pub(crate) fn bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(|(_, column)| column.bytes()).sum();
+        columns + self.positions.capacity() * 4
+    }
+}
+
 impl Snapshot {
     /// Of so many changed rows it is remembered which they were, or of an eighth of all rows if that is more.
     const CHANGED_MAX: usize = 1 << 14;
@@ -106,10 +113,6 @@ impl Snapshot {
         self.positions.get(row as usize).copied().map_or(u64::MAX, u64::from)
     }
 
-    pub(crate) fn positions(&self) -> &[u32] {
-        &self.positions
-    }
-
     /// The row at a position, if it is not gone.
     pub(crate) fn row_at(&self, position: u64) -> Option<u32> {
         let position = u32::try_from(position).ok()?;
@@ -121,6 +124,10 @@ impl Snapshot {
     pub(crate) fn rows_up_to(&self, position: u64) -> u32 {
         let rows = self.positions.partition_point(|other| u64::from(*other) <= position);
         u32::try_from(rows).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn positions(&self) -> &[u32] {
+        &self.positions
     }
 
     pub(crate) fn column(&self, name: &ColumnKey) -> Option<&Column> {

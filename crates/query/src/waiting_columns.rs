@@ -15,6 +15,20 @@ pub(crate) struct WantedColumns {
 }
 
 impl WantedColumns {
+    /// The same, each once. What is sorted by is among the names.
+    pub(crate) fn distinct(self) -> Self {
+        let mut all = Self::default();
+        all.add(&self);
+        all.sorted.retain(|name| self.names.contains(name));
+        all
+    }
+
+    /// The first half of them, for which there may be room.
+    pub(crate) fn first_half(mut self) -> Self {
+        self.names.truncate(self.names.len() / 2);
+        self.distinct()
+    }
+
     fn add(&mut self, other: &Self) {
         for (all, more) in [(&mut self.names, &other.names), (&mut self.sorted, &other.sorted)] {
             for name in more {

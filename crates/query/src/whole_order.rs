@@ -63,6 +63,7 @@ impl Query {
                 done
             });
             if let Some(done) = done.await? {
+                self.note(project, selection, columns, now);
                 return Ok(Some(done));
             }
         }

@@ -261,6 +261,7 @@ const OF_PROJECTS: &[(&str, &str)] = &[
     ("retries", "retries"),
     ("claims", "claims"),
     ("runs", "runs"),
+    ("asked_columns", "columns that were asked for"),
     ("trash", "entries of the trash"),
     ("past_guests", "former guests"),
 ];

@@ -67,6 +67,7 @@ mod trash;
 mod trash_store;
 mod trashed_projects;
 mod value_bytes;
+mod warm_up;
 mod webhook_store;
 mod webhooks;
 mod wide_values;

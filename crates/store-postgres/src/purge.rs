@@ -50,6 +50,7 @@ pub(crate) async fn sweep_some(tx: &mut Tx) -> Result<bool> {
             "DELETE FROM rowmill.retries WHERE project = $1",
             "DELETE FROM rowmill.claims WHERE project = $1",
             "DELETE FROM rowmill.runs WHERE project = $1",
+            "DELETE FROM rowmill.asked_columns WHERE project = $1",
             "DELETE FROM rowmill.graves WHERE project = $1",
         ] {
             tx.at_last(sql, vec![Box::new(project)]);

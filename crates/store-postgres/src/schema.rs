@@ -23,6 +23,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("cached tokens", include_str!("migrations/0015_cached_tokens.sql")),
     ("batches", include_str!("migrations/0016_batches.sql")),
     ("wide values", include_str!("migrations/0017_wide_values.sql")),
+    ("asked columns", include_str!("migrations/0018_asked_columns.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

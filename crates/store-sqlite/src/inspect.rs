@@ -309,6 +309,10 @@ const OF_PROJECTS: &[(&str, &str)] = &[
     ("SELECT min(project) FROM retries WHERE project >= ?1", "retries"),
     ("SELECT project FROM claims WHERE project >= ?1 ORDER BY project LIMIT 1", "claims"),
     ("SELECT project FROM runs WHERE project >= ?1 ORDER BY project LIMIT 1", "runs"),
+    (
+        "SELECT project FROM asked_columns WHERE project >= ?1 ORDER BY project LIMIT 1",
+        "columns that were asked for",
+    ),
     ("SELECT project FROM trash WHERE project >= ?1 ORDER BY project LIMIT 1", "entries of the trash"),
     ("SELECT project FROM past_guests WHERE project >= ?1 ORDER BY project LIMIT 1", "former guests"),
 ];

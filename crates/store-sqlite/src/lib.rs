@@ -60,6 +60,7 @@ mod trash_store;
 mod trashed_projects;
 mod upgrade_copy;
 mod value_bytes;
+mod warm_up;
 mod webhook_store;
 mod webhooks;
 mod wide_values;

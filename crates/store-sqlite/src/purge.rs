@@ -59,6 +59,7 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
             "DELETE FROM retries WHERE project = ?1",
             "DELETE FROM claims WHERE project = ?1",
             "DELETE FROM runs WHERE project = ?1",
+            "DELETE FROM asked_columns WHERE project = ?1",
             "DELETE FROM tallies WHERE project = ?1",
             "DELETE FROM counters WHERE project = ?1",
             "DELETE FROM graves WHERE project = ?1",

@@ -27,6 +27,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("batches", include_str!("migrations/0018_batches.sql")),
     ("match index", include_str!("migrations/0019_match_index.sql")),
     ("wide values", include_str!("migrations/0020_wide_values.sql")),
+    ("asked columns", include_str!("migrations/0021_asked_columns.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -148,7 +149,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 20 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 21 })));
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod store;
 mod trash;
 mod types;
 pub mod value_bytes;
+pub mod warm_up;
 pub mod webhooks;
 pub mod wide_values;
 mod work;
@@ -67,6 +68,7 @@ pub use crate::types::{
     Wanted, WantedSlots, WriteCells, WrittenCells,
 };
 pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
+pub use crate::warm_up::WarmUpStore;
 pub use crate::webhooks::WebhookStore;
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Ended, Lane, Lanes,

@@ -25,6 +25,7 @@ use crate::types::{
     SeenProject, StoredProject, StoredRow, Team, Wanted, WriteCells, WrittenCells,
 };
 use crate::value_bytes::ValueBytesStore;
+use crate::warm_up::WarmUpStore;
 use crate::webhooks::WebhookStore;
 use crate::work::{
     Claim, Claimed, Lanes, Listener, Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, Triggered,
@@ -56,6 +57,7 @@ pub trait Store:
     + SpendingStore
     + TrashStore
     + ValueBytesStore
+    + WarmUpStore
     + WebhookStore
     + std::fmt::Debug
     + Send

@@ -98,6 +98,11 @@ impl Operator {
         Self::IsValid,
     ];
 
+    /// Whether it asks for a cell's state, and not for its value.
+    pub fn asks_for_state(self) -> bool {
+        matches!(self, Self::StatusIs | Self::StatusIn | Self::ErrorCodeIn | Self::IsStale | Self::IsManual)
+    }
+
     /// The word the API uses.
     pub fn word(self) -> &'static str {
         match self {

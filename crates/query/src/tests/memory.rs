@@ -12,6 +12,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::made::{create, now, selection_of};
+use crate::asked_log::AskedLog;
 use crate::cache_loader::CacheLoader;
 use crate::order_cache::name_of;
 use crate::page::{PageOf, Start};
@@ -120,7 +121,8 @@ async fn a_project_that_is_gone_is_not_answered_from_memory() {
 fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<ProjectCache>) {
     let cache = Arc::new(ProjectCache::new(1 << 30));
     let loader = CacheLoader { store: Arc::clone(store), cache: Arc::clone(&cache) };
-    (Query { loader, patience: Duration::from_secs(30) }, cache)
+    let asked = Arc::new(AskedLog::new(Arc::clone(store)));
+    (Query { loader, patience: Duration::from_secs(30), asked }, cache)
 }
 
 /// Writes a cell.

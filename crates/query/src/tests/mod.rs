@@ -8,4 +8,5 @@ mod operators;
 mod orders;
 mod patterns;
 mod walks;
+mod warm_up;
 mod whole;

@@ -34,6 +34,7 @@ mod stale;
 mod teams;
 mod trash;
 mod value_bytes;
+mod warm_up;
 mod webhooks;
 mod wide;
 mod wide_looks;
@@ -160,6 +161,8 @@ pub const CASES: &[(&str, Case)] = cases![
     received::what_came_in_is_kept_and_listed,
     received::the_oldest_make_room,
     received::old_ones_are_swept,
+    warm_up::columns_that_were_asked_for_are_noted,
+    warm_up::projects_with_views_are_told,
     kept_answers::an_answer_is_kept_for_its_time,
     kept_answers::the_oldest_answers_go_first,
     batches::a_batch_is_looked_after_by_one_node,

@@ -37,7 +37,7 @@ fn send(table: &Table, query: &[(&str, &str)], media_type: &str, body: impl Into
 }
 
 #[track_caller]
-fn import(table: &Table, query: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Value {
+pub(super) fn import(table: &Table, query: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Value {
     send(table, query, "text/csv", body).ok()
 }
 

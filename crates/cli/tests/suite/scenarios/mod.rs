@@ -103,6 +103,7 @@ mod trials;
 mod turmoil;
 mod upgrading;
 mod views;
+mod warm_up;
 mod webhook;
 mod webhook_deliveries;
 mod writers;
@@ -153,6 +154,7 @@ const ALL: &[&[Scenario]] = &[
     rendering::OWN,
     crawling::OWN,
     fan_out::OWN,
+    warm_up::OWN,
     writers::EMBEDDED,
     writers::OWN,
     processing::OWN,

@@ -16,6 +16,7 @@ mod spending;
 mod state;
 mod trash;
 mod value_bytes;
+mod warm_up;
 mod webhooks;
 mod work;
 
@@ -368,7 +369,7 @@ impl Store for MemoryStore {
         look: ScanLook,
         mut visit: RowVisitor,
     ) -> Result<u64> {
-        self.read(|state| {
+        let scan = |state: &State| {
             let entry = state.entry(project)?;
             let spans = spans.tidied();
             let positions = spans.iter().flat_map(|(first, last)| entry.rows.range(first..=last));
@@ -385,7 +386,8 @@ impl Store for MemoryStore {
                 }
             }
             Ok(entry.change_seq)
-        })
+        };
+        self.call("scan", || self.read(scan)).await
     }
 
     async fn start_run(&self, trigger: Trigger, by: StartedBy) -> Result<Triggered> {

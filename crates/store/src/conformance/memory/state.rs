@@ -35,6 +35,8 @@ pub(super) struct State {
     pub(super) sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     pub(super) projects: BTreeMap<ProjectId, MemoryProject>,
     pub(super) trashed_projects: BTreeMap<ProjectId, (MemoryProject, Deletion)>,
+    /// What was noted of the columns of a project that were asked for, and when.
+    pub(super) asked_columns: BTreeMap<ProjectId, (i64, String)>,
     /// How many projects were ever made.
     pub(super) projects_made: u64,
     /// Who holds which cells, by token.
