@@ -13,6 +13,7 @@ pub(crate) const DEPTH_MAX: usize = 128;
 
 /// The raw elements of an array; none if it is no array.
 pub fn elements(raw: &str) -> Vec<&str> {
+    note_parsed(raw);
     let elements: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
     elements.into_iter().map(RawValue::get).collect()
 }
@@ -124,7 +125,28 @@ pub(crate) fn string_len(text: &str) -> usize {
 }
 
 fn read<'a, S: DeserializeSeed<'a>>(raw: &'a str, seed: S) -> Option<S::Value> {
+    note_parsed(raw);
     seed.deserialize(&mut serde_json::Deserializer::from_str(raw)).ok()
+}
+
+#[cfg(test)]
+thread_local! {
+    static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Tests count what is parsed: some text must not be parsed again for each level within it.
+#[cfg(test)]
+pub(super) fn note_parsed(raw: &str) {
+    PARSED.set(PARSED.get() + raw.len());
+}
+
+#[cfg(not(test))]
+pub(super) fn note_parsed(_: &str) {}
+
+/// The bytes that this thread has parsed.
+#[cfg(test)]
+pub(super) fn parsed() -> usize {
+    PARSED.get()
 }
 
 /// Reads a string by its bytes, because `serde_json` refuses lone surrogates in a `str`.
