@@ -6,11 +6,23 @@ use std::collections::BTreeMap;
 use super::cell_value::Value;
 use super::number::Number;
 use super::raw;
+use super::tree::Tree;
 
 /// JSON equality: by structure; the order of members does not count, numbers compare by value, strings
 /// by content.
 pub fn same(a: &str, b: &str) -> bool {
-    a == b || canonical(a) == canonical(b)
+    if a == b {
+        return true;
+    }
+    // A long array or object is taken apart only if the other value is one, too.
+    match (Value::parse(a), Value::parse(b)) {
+        (Value::Array(a), Value::Array(b)) | (Value::Object(a), Value::Object(b)) => {
+            canonical(a) == canonical(b)
+        }
+        (Value::Array(_) | Value::Object(_), _) | (_, Value::Array(_) | Value::Object(_)) => false,
+        (Value::Text(a), Value::Text(b)) => a == b,
+        _ => canonical(a) == canonical(b),
+    }
 }
 
 /// The canonical bytes of a value: a mark for its kind, then its content, whose end can always be told,
@@ -18,11 +30,34 @@ pub fn same(a: &str, b: &str) -> bool {
 /// compares as text.
 pub(crate) fn canonical(raw: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(raw.len() + 16);
-    push(&mut bytes, raw, 0);
+    push(&mut bytes, Tree::of(raw));
     bytes
 }
 
-fn push(bytes: &mut Vec<u8>, raw: &str, depth: usize) {
+fn push(bytes: &mut Vec<u8>, tree: Tree<'_>) {
+    match tree {
+        Tree::Whole(raw) => push_whole(bytes, raw),
+        Tree::Array(elements) => {
+            bytes.push(b'a');
+            push_len(bytes, elements.len());
+            for element in elements {
+                push(bytes, element);
+            }
+        }
+        Tree::Object(members) => {
+            // Collecting into a map sorts the names and lets the last of twins win.
+            let members: BTreeMap<Cow<'_, str>, Tree<'_>> = members.into_iter().collect();
+            bytes.push(b'o');
+            push_len(bytes, members.len());
+            for (name, member) in members {
+                push_text(bytes, &name);
+                push(bytes, member);
+            }
+        }
+    }
+}
+
+fn push_whole(bytes: &mut Vec<u8>, raw: &str) {
     match Value::parse(raw) {
         Value::Null => bytes.push(b'z'),
         Value::Bool(true) => bytes.push(b't'),
@@ -32,27 +67,7 @@ fn push(bytes: &mut Vec<u8>, raw: &str, depth: usize) {
             None => push_text(bytes, digits),
         },
         Value::Text(text) => push_text(bytes, &text),
-        Value::Array(raw) | Value::Object(raw) if depth >= raw::DEPTH_MAX => {
-            push_text(bytes, &raw::compact(raw));
-        }
-        Value::Array(raw) => {
-            let elements = raw::elements(raw);
-            bytes.push(b'a');
-            push_len(bytes, elements.len());
-            for element in elements {
-                push(bytes, element, depth + 1);
-            }
-        }
-        Value::Object(raw) => {
-            // Collecting into a map sorts the names and lets the last of twins win.
-            let members: BTreeMap<Cow<'_, str>, &str> = raw::members(raw).into_iter().collect();
-            bytes.push(b'o');
-            push_len(bytes, members.len());
-            for (name, member) in members {
-                push_text(bytes, &name);
-                push(bytes, member, depth + 1);
-            }
-        }
+        Value::Array(raw) | Value::Object(raw) => push_text(bytes, &raw::compact(raw)),
     }
 }
 
@@ -113,6 +128,88 @@ mod tests {
         assert!(same(&deep, &format!(" {deep}")));
     }
 
+    /// What the canonical bytes are, said level by level. They are stored as hashes, so they must stay.
+    fn push_by_level(bytes: &mut Vec<u8>, raw: &str, depth: usize) {
+        match Value::parse(raw) {
+            Value::Array(raw) if depth < raw::DEPTH_MAX => {
+                let elements = raw::elements(raw);
+                bytes.push(b'a');
+                push_len(bytes, elements.len());
+                for element in elements {
+                    push_by_level(bytes, element, depth + 1);
+                }
+            }
+            Value::Object(raw) if depth < raw::DEPTH_MAX => {
+                let members: BTreeMap<Cow<'_, str>, &str> = raw::members(raw).into_iter().collect();
+                bytes.push(b'o');
+                push_len(bytes, members.len());
+                for (name, member) in members {
+                    push_text(bytes, &name);
+                    push_by_level(bytes, member, depth + 1);
+                }
+            }
+            _ => push_whole(bytes, raw),
+        }
+    }
+
+    fn by_level(raw: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        push_by_level(&mut bytes, raw, 0);
+        bytes
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_each_level() {
+        for depth in [1, 2, 127, 128, 129, 200] {
+            for (open, inner, close) in
+                [("[", " 1 , [ ] ", "]"), ("{\"b\":", "{ \"x\" : [1] }", ",\"a\":[]}")]
+            {
+                let raw = format!("{}{inner}{}", open.repeat(depth), close.repeat(depth));
+                assert_eq!(canonical(&raw), by_level(&raw), "{raw}");
+            }
+        }
+        for raw in [
+            " [ \"a]\\\"[\" , -1e5 ,\n{ \"}\" : null , \"\\ud800\" : true } ] ",
+            "[1",
+            "[1] 2",
+            "{\"a\":1} 2",
+            "{\"a\":[1,}",
+            "{\"a\"}",
+            "[\"\\x\"]",
+            "[é]",
+            "{",
+            "[,]",
+            "-",
+            "\"",
+            "é",
+            "[\u{b}]",
+            "[[[[",
+            "]",
+        ] {
+            assert_eq!(canonical(raw), by_level(raw), "{raw}");
+        }
+    }
+
+    #[test]
+    fn no_text_is_parsed_once_for_each_level() {
+        fn check(a: &str, b: &str, expected: bool, parsed_max: usize) {
+            let before = raw::parsed();
+            assert_eq!(same(a, b), expected);
+            let parsed = raw::parsed() - before;
+            assert!(parsed <= parsed_max, "{parsed} bytes of {} were parsed", a.len() + b.len());
+        }
+        let deep = |open: &str, inner: &str, close: &str| {
+            format!("{}{}{}", open.repeat(58), vec![inner; 10_000].join(","), close.repeat(58))
+        };
+        let (ones, twos) = (deep("[", "1", "]"), deep("[", "2", "]"));
+        check(&ones, &ones, true, 0);
+        check(&ones, "1", false, 0);
+        check(&ones, "{}", false, 0);
+        check(&ones, &twos, false, ones.len() + twos.len());
+        let (a, b) = (deep("{\"n\":[", "1", "]}"), deep("{ \"n\" : [", "1.0", "]}"));
+        check(&a, &b, true, a.len() + b.len());
+    }
+
     fn any_json() -> impl Strategy<Value = serde_json::Value> {
         let leaf = prop_oneof![
             Just(json!(null)),
@@ -161,6 +258,19 @@ mod tests {
                 prop_assert_eq!(match_key(&a, case), match_key(&b, case));
                 prop_assert_eq!(matches(&a, &b, case), match_key(&a, case).is_some());
             }
+        }
+
+        #[test]
+        fn the_bytes_of_any_value_are_those_of_each_level(value in any_json()) {
+            for raw in [value.to_string(), rewritten(&value)] {
+                prop_assert_eq!(canonical(&raw), by_level(&raw), "{}", raw);
+            }
+        }
+
+        #[test]
+        fn the_bytes_of_any_text_are_those_of_each_level(raw in "[\\[\\]{}\",:1a\\\\ ]{0,12}", b in "[\\[\\]{}\",:1 ]{0,6}") {
+            prop_assert_eq!(canonical(&raw), by_level(&raw), "{}", raw);
+            prop_assert_eq!(same(&raw, &b), by_level(&raw) == by_level(&b), "{} and {}", raw, b);
         }
 
         #[test]

@@ -12,6 +12,7 @@ mod long_numbers;
 mod matching;
 pub mod number;
 pub(crate) mod raw;
+mod tree;
 
 pub(crate) use canonical::canonical;
 pub use canonical::same;

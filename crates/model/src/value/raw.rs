@@ -1,7 +1,9 @@
 //! Walking raw JSON text without building a tree of it.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::Hash;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -11,6 +13,7 @@ pub(crate) const DEPTH_MAX: usize = 128;
 
 /// The raw elements of an array; none if it is no array.
 pub fn elements(raw: &str) -> Vec<&str> {
+    note_parsed(raw);
     let elements: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
     elements.into_iter().map(RawValue::get).collect()
 }
@@ -27,12 +30,9 @@ pub fn with_members(raw: &str, changed: &[(&str, &str)]) -> Option<String> {
         return None;
     }
     let stored = members(raw);
-    let find = |name: &str| changed.iter().rfind(|(changed, _)| *changed == name).map(|(_, raw)| *raw);
-    let kept = stored.iter().map(|(name, raw)| (&**name, find(name).unwrap_or(raw)));
-    let is_new = |name: &str| stored.iter().all(|(stored, _)| stored != name);
-    let new = changed.iter().copied().filter(|(name, _)| is_new(name));
+    let stored: Vec<(&str, &str)> = stored.iter().map(|(name, raw)| (&**name, *raw)).collect();
     let mut text = String::from("{");
-    for (name, raw) in kept.chain(new) {
+    for (name, raw) in merged(&stored, changed) {
         if text.len() > 1 {
             text.push(',');
         }
@@ -42,6 +42,15 @@ pub fn with_members(raw: &str, changed: &[(&str, &str)]) -> Option<String> {
     }
     text.push('}');
     Some(text)
+}
+
+/// Each name is looked up by its hash: strangers choose how many there are on both sides.
+fn merged<'a, N: Copy + Eq + Hash>(stored: &[(N, &'a str)], changed: &[(N, &'a str)]) -> Vec<(N, &'a str)> {
+    // Of twins the last.
+    let raws: HashMap<N, &'a str> = changed.iter().copied().collect();
+    let names: HashSet<N> = stored.iter().map(|(name, _)| *name).collect();
+    let kept = stored.iter().map(|(name, raw)| (*name, raws.get(name).copied().unwrap_or(raw)));
+    kept.chain(changed.iter().copied().filter(|(name, _)| !names.contains(name))).collect()
 }
 
 /// The raw value of one member; of twins the last, as everywhere in JSON.
@@ -116,7 +125,28 @@ pub(crate) fn string_len(text: &str) -> usize {
 }
 
 fn read<'a, S: DeserializeSeed<'a>>(raw: &'a str, seed: S) -> Option<S::Value> {
+    note_parsed(raw);
     seed.deserialize(&mut serde_json::Deserializer::from_str(raw)).ok()
+}
+
+#[cfg(test)]
+thread_local! {
+    static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Tests count what is parsed: some text must not be parsed again for each level within it.
+#[cfg(test)]
+pub(super) fn note_parsed(raw: &str) {
+    PARSED.set(PARSED.get() + raw.len());
+}
+
+#[cfg(not(test))]
+pub(super) fn note_parsed(_: &str) {}
+
+/// The bytes that this thread has parsed.
+#[cfg(test)]
+pub(super) fn parsed() -> usize {
+    PARSED.get()
 }
 
 /// Reads a string by its bytes, because `serde_json` refuses lone surrogates in a `str`.
@@ -238,7 +268,72 @@ impl<'de> Visitor<'de> for Element {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::hash::Hasher;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// A name that counts how often it is compared.
+    #[derive(Clone, Copy)]
+    struct Counted<'a>(&'a str, &'a Cell<usize>);
+
+    impl PartialEq for Counted<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            self.1.set(self.1.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Counted<'_> {}
+
+    impl Hash for Counted<'_> {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+
+    #[test]
+    fn merging_compares_no_name_with_all_others() {
+        const NAMES: usize = 2_000;
+        let names: Vec<String> = (0..NAMES + NAMES / 2).map(|name| name.to_string()).collect();
+        let compared = Cell::new(0);
+        let members: Vec<_> = names.iter().map(|name| (Counted(name, &compared), "1")).collect();
+        let (stored, changed) = (&members[..NAMES], &members[NAMES / 2..]);
+        assert_eq!(merged(stored, changed).len(), members.len());
+        // Few hashes meet by accident.
+        assert!(compared.get() < 8 * NAMES, "{} comparisons", compared.get());
+    }
+
+    /// What merging means, said in the simplest way.
+    fn expected<'a>(
+        stored: &[(&'a str, &'a str)],
+        changed: &[(&'a str, &'a str)],
+    ) -> Vec<(&'a str, &'a str)> {
+        let find = |name: &str| changed.iter().rfind(|(changed, _)| *changed == name).map(|(_, raw)| *raw);
+        let kept = stored.iter().map(|(name, raw)| (*name, find(name).unwrap_or(raw)));
+        let is_new = |name: &str| stored.iter().all(|(stored, _)| *stored != name);
+        kept.chain(changed.iter().copied().filter(|(name, _)| is_new(name))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn members_are_merged_in_their_order(
+            stored in proptest::collection::vec(("[a-d]{0,2}", "[0-9]"), 0..8),
+            changed in proptest::collection::vec(("[a-d]{0,2}", "[0-9]"), 0..8),
+        ) {
+            let [stored, changed] = [&stored, &changed]
+                .map(|of| of.iter().map(|(name, raw)| (&**name, &**raw)).collect::<Vec<_>>());
+            let expected = expected(&stored, &changed);
+            prop_assert_eq!(&merged(&stored, &changed), &expected);
+            let object = |of: &[(&str, &str)]| {
+                let members: Vec<String> = of.iter().map(|(name, raw)| format!("\"{name}\":{raw}")).collect();
+                format!("{{{}}}", members.join(","))
+            };
+            prop_assert_eq!(with_members(&object(&stored), &changed), Some(object(&expected)));
+        }
+    }
 
     #[test]
     fn parts_keep_their_text() {
