@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rowmill_model::filter::{FilterNode, Filters};
 use rowmill_model::limits::OFFENCES_MAX;
-use rowmill_model::row::Source;
+use rowmill_model::row::Sources;
 use rowmill_model::sort::Sorting;
 use rowmill_model::table::ColumnNames;
 use rowmill_model::value::MatchCase;
@@ -77,7 +77,8 @@ pub struct ListRows {
 
 /// What must be read of rows of which these columns are shown: of a reference, the column that it leads to.
 pub fn slots_shown<'t>(table: &Table, columns: impl IntoIterator<Item = &'t Column>) -> WantedSlots {
-    WantedSlots::only(columns.into_iter().filter_map(|column| Source::compile(table, column).slot()))
+    let mut sources = Sources::of(table);
+    WantedSlots::only(columns.into_iter().filter_map(|column| sources.source(column).slot()))
 }
 
 /// A value for one cell, as it was sent.

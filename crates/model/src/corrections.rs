@@ -189,6 +189,7 @@ impl Change<'_> {
         links::correct(&mut table, index, &stored.dependencies, None, &mut fixes);
         if let Some(column) = table.columns.get(index) {
             config::check(column, &stored, &mut self.offences);
+            links::check_chain(&table, column, &stored, &mut self.offences);
         }
         self.move_to_order(&mut table, index, &draft, &mut fixes);
         if self.offences.is_empty() {

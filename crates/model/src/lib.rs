@@ -61,6 +61,7 @@ pub mod value;
 pub mod view;
 pub mod web_scraper;
 pub mod webhook;
+pub mod weight;
 pub mod wide_cells;
 
 pub use answer_schema::AnswerSchema;

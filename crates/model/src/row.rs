@@ -1,15 +1,22 @@
 //! One row, looked at through its table.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::cell::{CellState, CellStates};
 use crate::cell_status::CellStatus;
 use crate::column::{Column, ColumnType};
-use crate::format::TypedOrder;
+use crate::format::{Format, TypedOrder};
 use crate::path::{Path, TooMuchFound};
 use crate::record::{Cells, Slot};
 use crate::table::Table;
 use crate::value::Value;
+use crate::weight::Weight;
+
+/// How many references may follow each other up to the column that holds the values: each has a path of its own, which all
+/// columns behind it keep and take. A longer chain, from before there was a limit, is empty.
+pub const REFERENCE_HOPS_MAX: usize = 32;
 
 /// The status of a reference with this value: completed, unless it is empty.
 pub fn status_of_reference(value: Option<&str>) -> CellStatus {
@@ -73,33 +80,15 @@ pub struct Source {
     /// The slot the values stand in; `None` if they are all null.
     slot: Option<Slot>,
     /// The paths that lead from there to the value, the first to be taken last.
-    paths: Vec<Path>,
+    paths: Vec<Arc<Path>>,
     /// What is made of the value there, for whoever sorts by a column that has a type.
     typed: Option<TypedOrder>,
 }
 
 impl Source {
-    /// Follows references to the column that holds the values. Where they lead nowhere or in a circle,
-    /// every value is null.
+    /// The source of one column. For several columns, compile [`Sources`].
     pub fn compile(table: &Table, column: &Column) -> Self {
-        let mut source = Self { kind: column.kind, slot: None, paths: Vec::new(), typed: None };
-        let mut current = column;
-        // A chain with more links than there are columns is a circle.
-        for _ in 0..=table.columns.len() {
-            if current.kind != ColumnType::Reference {
-                source.slot = Some(current.slot);
-                return source;
-            }
-            let Some(config) = &current.reference_config else { return source };
-            let (Ok(path), Some(next)) = (Path::parse(&config.path), table.by_id(&config.column_id)) else {
-                return source;
-            };
-            if !path.is_whole() {
-                source.paths.push(path);
-            }
-            current = next;
-        }
-        source
+        Sources::of(table).source(column)
     }
 
     /// What a column that is gone has: nothing.
@@ -124,8 +113,20 @@ impl Source {
     }
 
     /// The paths that lead from what stands in the slot to the value, in the order they are taken.
-    pub fn paths(&self) -> impl DoubleEndedIterator<Item = &Path> {
+    pub fn paths(&self) -> impl DoubleEndedIterator<Item = &Arc<Path>> {
         self.paths.iter().rev()
+    }
+
+    /// Adds what it takes besides itself.
+    pub fn weigh(&self, weight: &mut Weight) {
+        let Self { kind: _, slot: _, paths, typed } = self;
+        weight.add(size_of_val(paths.as_slice()));
+        for path in paths {
+            weight.add_path(path);
+        }
+        if let Some(typed) = typed {
+            typed.weigh(weight);
+        }
     }
 
     /// Whether the column's cells are processed, and so have a state.
@@ -175,6 +176,60 @@ impl Source {
     /// The state of a processed cell. Manual and reference cells have none.
     pub fn state<'a>(&self, row: &RowView<'a>) -> Option<&'a CellState> {
         if self.kind.is_processed() { row.states.get(self.slot?) } else { None }
+    }
+}
+
+/// Works out the sources of a table's columns. What several of them keep, a path or a type, is read once and shared.
+#[derive(Debug)]
+pub struct Sources<'t> {
+    table: &'t Table,
+    /// By the slot of the column; `None` if it cannot be read.
+    paths: HashMap<Slot, Option<Arc<Path>>>,
+    formats: HashMap<Slot, Arc<Format>>,
+}
+
+impl<'t> Sources<'t> {
+    pub fn of(table: &'t Table) -> Self {
+        Self { table, paths: HashMap::new(), formats: HashMap::new() }
+    }
+
+    /// Follows references to the column that holds the values. Where they lead nowhere, in a circle or too far, every
+    /// value is null.
+    pub fn source(&mut self, column: &Column) -> Source {
+        let mut source = Source { kind: column.kind, slot: None, paths: Vec::new(), typed: None };
+        let mut paths = Vec::new();
+        let mut current = column;
+        for _ in 0..=REFERENCE_HOPS_MAX {
+            if current.kind != ColumnType::Reference {
+                (source.slot, source.paths) = (Some(current.slot), paths);
+                return source;
+            }
+            let Some((path, next)) = self.link(current) else { return source };
+            if !path.is_whole() {
+                paths.push(path);
+            }
+            current = next;
+        }
+        source
+    }
+
+    /// A column's type, as it is kept by whoever reads values by it.
+    pub fn format(&mut self, column: &Column) -> Option<Arc<Format>> {
+        let format = column.format.as_ref()?;
+        Some(Arc::clone(self.formats.entry(column.slot).or_insert_with(|| Arc::new(format.clone()))))
+    }
+
+    pub fn table(&self) -> &'t Table {
+        self.table
+    }
+
+    /// The path of a reference, and the column that it is taken in.
+    fn link(&mut self, column: &Column) -> Option<(Arc<Path>, &'t Column)> {
+        let config = column.reference_config.as_ref()?;
+        let next = self.table.by_id(&config.column_id)?;
+        let read = || Path::parse(&config.path).ok().map(Arc::new);
+        let path = self.paths.entry(column.slot).or_insert_with(read).clone()?;
+        Some((path, next))
     }
 }
 
@@ -249,5 +304,34 @@ mod tests {
         assert_eq!(row.state(table.by_id("ai").unwrap()), Some(&error));
         assert_eq!(row.state(table.by_id("_trigger").unwrap()), None);
         assert_eq!(row.state(table.by_id("email").unwrap()), None);
+    }
+
+    #[test]
+    fn paths_are_read_once_and_chains_have_an_end() {
+        let mut table = Table::new();
+        let mut followed = "_trigger".to_owned();
+        for hop in 1..=REFERENCE_HOPS_MAX + 1 {
+            let id = format!("col_{hop}");
+            table.push_manual(ColumnId::new(id.as_str()), &id);
+            let column = table.columns.last_mut().unwrap();
+            column.kind = ColumnType::Reference;
+            column.reference_config = Some(ReferenceConfig { column_id: followed, path: "x".repeat(900) });
+            followed = id;
+        }
+        let mut sources = Sources::of(&table);
+        let mut weight = Weight::default();
+        let mut slots = Vec::new();
+        for _ in 0..50 {
+            for column in table.columns.iter().skip(1) {
+                let source = sources.source(column);
+                source.weigh(&mut weight);
+                slots.push(source.slot());
+            }
+        }
+        let chain = REFERENCE_HOPS_MAX * (900 + 200);
+        let pointers = 50 * REFERENCE_HOPS_MAX * REFERENCE_HOPS_MAX * size_of::<usize>();
+        assert!(weight.bytes() > chain * 3 / 4 && weight.bytes() < chain + pointers, "{}", weight.bytes());
+        let (last, others) = slots[..=REFERENCE_HOPS_MAX].split_last().unwrap();
+        assert!(last.is_none() && others.iter().all(|slot| *slot == Some(0)));
     }
 }

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::column::Column;
 use crate::filter::Measure;
 use crate::format::{Format, FormatType, TypedOrder};
-use crate::row::Source;
+use crate::row::{Source, Sources};
 use crate::table::Table;
 use crate::value::{Kind, MatchCase, Value, match_key};
 
@@ -25,11 +25,15 @@ pub struct SummarySource {
 
 impl SummarySource {
     pub fn compile(table: &Table, column: &Column) -> Self {
-        let source = Source::compile(table, column);
-        let Some(format) = &column.format else {
+        Self::compile_with(&mut Sources::of(table), column)
+    }
+
+    /// The same, for whoever compiles more of the table.
+    pub fn compile_with(sources: &mut Sources<'_>, column: &Column) -> Self {
+        let source = sources.source(column);
+        let Some(format) = sources.format(column) else {
             return Self { source, measure: Some(Measure::Number), format: None };
         };
-        let format = Arc::new(format.clone());
         let measure = match format.kind {
             FormatType::Number | FormatType::Currency | FormatType::Percent | FormatType::Rating => {
                 Measure::Number

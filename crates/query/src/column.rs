@@ -1,8 +1,11 @@
 //! One column of a project, held in memory.
 
+use std::sync::Arc;
+
 use rowmill_model::format::TypedOrder;
 use rowmill_model::path::Path;
 use rowmill_model::record::{Cells, Slot};
+use rowmill_model::weight::Weight;
 use rowmill_model::{CellError, CellState, CellStates, CellStatus, ErrorCode};
 
 use crate::value_column::ValueColumn;
@@ -13,7 +16,7 @@ use crate::values::Full;
 pub(crate) enum ColumnKey {
     /// The value in a slot, or what paths lead to from there. If it is sorted by and has a type, what the type makes
     /// of it.
-    Value { slot: Slot, paths: Vec<Path>, typed: Option<TypedOrder> },
+    Value { slot: Slot, paths: Vec<Arc<Path>>, typed: Option<TypedOrder> },
     /// The state of the cell in a slot.
     State { slot: Slot },
 }
@@ -135,6 +138,16 @@ pub(crate) enum Cell {
 }
 
 impl ColumnKey {
+    /// Adds what it takes besides itself.
+    pub(crate) fn weigh(&self, weight: &mut Weight) {
+        let Self::Value { slot: _, paths, typed } = self else { return };
+        weight.add(size_of_val(paths.as_slice()));
+        paths.iter().for_each(|path| weight.add_path(path));
+        if let Some(typed) = typed {
+            typed.weigh(weight);
+        }
+    }
+
     /// The slot whose value is read, if one is.
     pub(crate) fn value_slot(&self) -> Option<Slot> {
         match self {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::Column;
 use rowmill_model::filter::Search;
-use rowmill_model::row::{RowView, Source};
+use rowmill_model::row::{RowView, Source, Sources};
 use rowmill_store::{Result, RowRef, StoredProject, WantedSlots};
 
 use crate::chunked_list::ChunkedList;
@@ -82,13 +82,14 @@ impl Query {
         now: Timestamp,
     ) -> Result<Found> {
         let table = &project.project.table;
-        let search = Search::new(&find.text, table);
+        let mut compiled = Sources::of(table);
+        let search = Search::compile_with(&find.text, &mut compiled);
         let sources: Vec<(usize, Source)> = find
             .columns
             .iter()
             .filter_map(|place| {
                 let column: &Column = table.columns.get(*place)?;
-                Some((*place, Source::compile(table, column)))
+                Some((*place, compiled.source(column)))
             })
             .collect();
         let keys: Vec<(usize, ColumnKey)> =

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
-use rowmill_model::filter::{Conjunction, Leaf, Node, Pattern, Predicate, Search, Test};
+use rowmill_model::filter::{Conjunction, Leaf, Node, Predicate, Search, Test};
 use rowmill_model::path::Path;
 use rowmill_model::record::Slot;
-use rowmill_model::row::{Source, status_of_reference};
+use rowmill_model::row::{Source, Sources, status_of_reference};
 use rowmill_model::sort::{Direction, Order};
+use rowmill_model::weight::Weight;
 use rowmill_model::{CellStatus, Table};
 use rowmill_store::{Result, StoredProject};
 
@@ -30,8 +31,9 @@ pub(crate) struct Plan {
     pub(crate) sorting: Option<u32>,
     /// Whether the answer depends on when it is asked for.
     pub(crate) depends_on_now: bool,
-    /// What its compiled patterns take.
-    pattern_bytes: usize,
+    has_patterns: bool,
+    /// What it takes.
+    bytes: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -57,20 +59,28 @@ impl Plan {
     }
 
     pub(crate) fn compile(selection: &Selection, table: &Table) -> Self {
-        let predicate = Predicate::compile(&selection.filters, table);
+        let mut sources = Sources::of(table);
+        let predicate = Predicate::compile_with(&selection.filters, &mut sources);
         let sorting = sorting_digest(&selection.sorting, table);
-        let mut plan =
-            Self { filter: Vec::new(), keys: Vec::new(), sorting, depends_on_now: false, pattern_bytes: 0 };
+        let mut plan = Self {
+            filter: Vec::new(),
+            keys: Vec::new(),
+            sorting,
+            depends_on_now: false,
+            has_patterns: false,
+            bytes: 0,
+        };
         plan.filter = plan.steps(predicate.nodes());
-        let search = Search::new(selection.search.as_deref().unwrap_or_default(), table);
+        let search = Search::compile_with(selection.search.as_deref().unwrap_or_default(), &mut sources);
         if !search.text().is_empty() {
             let names = search.sources().iter().filter_map(|source| value_name(source, None)).collect();
             plan.filter.push(FilterStep::Search(names, Box::new(search)));
         }
-        let order = Order::compile(&selection.sorting, table);
+        let order = Order::compile_with(&selection.sorting, &mut sources);
         let keys = order.keys().iter();
         plan.keys =
             keys.filter_map(|(source, direction)| Some((value_name(source, None)?, *direction))).collect();
+        plan.bytes = plan.weight().bytes();
         plan
     }
 
@@ -84,22 +94,29 @@ impl Plan {
             Node::Group(conjunction, nodes) => FilterStep::Group(*conjunction, self.steps(nodes)),
             Node::Leaf(leaf) => {
                 self.depends_on_now |= leaf.depends_on_now();
-                self.pattern_bytes += leaf.pattern().map_or(0, Pattern::bytes);
+                self.has_patterns |= leaf.pattern().is_some();
                 leaf_step(leaf)
             }
         }
     }
 
-    /// What it takes besides its columns: what its patterns take. They remember nothing of what they are asked (see
-    /// [`Self::for_rows`]).
+    /// What it takes besides its columns. Its patterns remember nothing of what they are asked (see [`Self::for_rows`]).
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.pattern_bytes
+        self.bytes
+    }
+
+    fn weight(&self) -> Weight {
+        let mut weight = Weight::default();
+        weight.add(size_of::<Self>() + size_of_val(self.keys.as_slice()));
+        weigh(&self.filter, &mut weight);
+        self.keys.iter().for_each(|(name, _)| name.weigh(&mut weight));
+        weight
     }
 
     /// For asking about single rows. What patterns remember while they search stays with a copy, which goes away: in a
     /// plan that is kept it would take more memory than all else.
     pub(crate) fn for_rows(&self) -> Cow<'_, Self> {
-        if self.pattern_bytes == 0 { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
+        if !self.has_patterns { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
     }
 
     /// The columns that must be there; those it sorts by last.
@@ -161,13 +178,35 @@ fn leaf_step(leaf: &Leaf) -> FilterStep {
     }
 }
 
-pub(crate) fn value_name(source: &Source, path: Option<&Path>) -> Option<ColumnKey> {
+pub(crate) fn value_name(source: &Source, path: Option<&Arc<Path>>) -> Option<ColumnKey> {
     let slot = source.slot()?;
     let (paths, typed) = (source.paths().chain(path).cloned().collect(), source.typed().cloned());
     Some(ColumnKey::Value { slot, paths, typed })
 }
 
+fn weigh(steps: &[FilterStep], weight: &mut Weight) {
+    weight.add(size_of_val(steps));
+    steps.iter().for_each(|step| step.weigh(weight));
+}
+
 impl FilterStep {
+    /// Adds what it takes besides itself.
+    fn weigh(&self, weight: &mut Weight) {
+        match self {
+            Self::Group(_, steps) => weigh(steps, weight),
+            Self::Value(name, leaf) | Self::State(name, leaf) | Self::Reference(name, leaf) => {
+                name.weigh(weight);
+                leaf.weigh(weight);
+            }
+            Self::Search(names, search) => {
+                weight.add(size_of_val(names.as_slice()) + size_of::<Search>());
+                names.iter().for_each(|name| name.weigh(weight));
+                search.weigh(weight);
+            }
+            Self::Constant(_) => {}
+        }
+    }
+
     fn names(&self, names: &mut Vec<ColumnKey>) {
         match self {
             Self::Group(_, steps) => steps.iter().for_each(|step| step.names(names)),

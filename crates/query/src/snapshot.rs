@@ -1,6 +1,7 @@
 //! The rows of a project as far as they are held in memory.
 
 use fixedbitset::FixedBitSet;
+use rowmill_model::weight::Weight;
 use rowmill_store::Spans;
 
 use crate::column::{Cell, Column, ColumnKey};
@@ -294,8 +295,11 @@ impl Snapshot {
 
     pub(crate) fn bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(|(_, column)| column.bytes()).sum();
+        let mut names = Weight::default();
+        self.columns.iter().for_each(|(name, _)| name.weigh(&mut names));
         let came_or_went = self.came_or_went.capacity() * size_of::<(u64, u32)>();
         columns
+            + names.bytes()
             + came_or_went
             + (self.positions.capacity() + self.changed.capacity()) * 4
             + self.live.len() / 8

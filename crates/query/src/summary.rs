@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_model::row::RowView;
+use rowmill_model::row::{RowView, Sources};
 use rowmill_model::sort::Sorting;
 use rowmill_model::summary::{ColumnSummary, SummarySource, typed_key};
 use rowmill_model::{Column, Format};
@@ -43,8 +43,9 @@ impl Query {
         // In which order values are added up is no matter.
         let selection = Selection { sorting: Sorting::default(), ..selection };
         let table = &project.project.table;
+        let mut compiled = Sources::of(table);
         let sources: Vec<SummarySource> =
-            columns.iter().map(|column| SummarySource::compile(table, column)).collect();
+            columns.iter().map(|column| SummarySource::compile_with(&mut compiled, column)).collect();
         let names: Vec<Option<ColumnKey>> = sources.iter().map(|of| value_name(&of.source, None)).collect();
         let needed: Vec<ColumnKey> = names.iter().flatten().cloned().collect();
         let until = SystemClock.monotonic() + self.patience;

@@ -34,21 +34,55 @@ pub(crate) fn find(connection: &Connection, documents: &Documents, id: ProjectId
     Ok(parsed.map_or(Found::Unparsed, |parsed| Found::Whole(Some(stored(parsed, state)))))
 }
 
+/// A project as it was read, perhaps not parsed yet.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    state: State,
+    document: Document,
+}
+
+#[derive(Debug)]
+enum Document {
+    Parsed(ParsedDocument),
+    Text { document: String, views: String },
+}
+
 /// Reads a project; only on a reader's connection, where everything seen is committed.
 pub(crate) fn load(
     connection: &Connection,
     documents: &Documents,
     id: ProjectId,
 ) -> Result<Option<StoredProject>> {
+    read(connection, documents, id)?.map(|loaded| loaded.parse(documents)).transpose()
+}
+
+/// The part of [`load`] that needs the disk.
+pub(crate) fn read(connection: &Connection, documents: &Documents, id: ProjectId) -> Result<Option<Loaded>> {
     let Some(state) = project_state::state(connection, id)? else { return Ok(None) };
-    let parsed = if let Some(parsed) = documents.get(state.head.num, state.head.version) {
-        parsed
-    } else {
-        let parsed = parse(connection, state.head)?;
-        documents.put(state.head.num, parsed.clone());
-        parsed
+    let document = match documents.get(state.head.num, state.head.version) {
+        Some(parsed) => Document::Parsed(parsed),
+        None => {
+            let (document, views) = texts(connection, state.head)?;
+            Document::Text { document, views }
+        }
     };
-    Ok(Some(stored(parsed, state)))
+    Ok(Some(Loaded { state, document }))
+}
+
+impl Loaded {
+    /// The part of [`load`] that needs only the processor.
+    pub(crate) fn parse(self, documents: &Documents) -> Result<StoredProject> {
+        let Self { state, document } = self;
+        let parsed = match document {
+            Document::Parsed(parsed) => parsed,
+            Document::Text { document, views } => {
+                let parsed = ParsedDocument::parse(state.head.version, &document, &views)?;
+                documents.put(state.head.num, parsed.clone());
+                parsed
+            }
+        };
+        Ok(stored(parsed, state))
+    }
 }
 
 /// A project's document and plan. What a writer sees may be undone, so nothing is put into the cache here.
@@ -61,11 +95,15 @@ pub(crate) fn planned(
     Ok((parsed.project, parsed.plan))
 }
 
-fn parse(connection: &Connection, head: Head) -> Result<ParsedDocument> {
-    let (document, views): (String, String) = connection
+fn texts(connection: &Connection, head: Head) -> Result<(String, String)> {
+    connection
         .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
         .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
-        .map_err(backend)?;
+        .map_err(backend)
+}
+
+fn parse(connection: &Connection, head: Head) -> Result<ParsedDocument> {
+    let (document, views) = texts(connection, head)?;
     ParsedDocument::parse(head.version, &document, &views)
 }
 

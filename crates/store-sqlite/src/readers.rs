@@ -71,6 +71,15 @@ impl Readers {
         self.short_reads.run(|| self.read_here(work))
     }
 
+    /// The same, for what takes long only after it was read: that is no reason to take the disk for a dead one.
+    pub(crate) fn read_then<R, T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<R>,
+        then: impl FnOnce(R) -> Result<T>,
+    ) -> Result<T> {
+        self.short_reads.run_then(|| self.read_here(work), then)
+    }
+
     /// Reads by one statement on the thread that asks. A statement sees one moment by itself, and needs no transaction.
     pub(crate) fn read_one<T>(&self, statement: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.short_reads.run(|| {

@@ -231,9 +231,10 @@ impl Store for SqliteStore {
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
         match self.readers.read_one(|connection| documents::find(connection, &self.documents, id))? {
             Found::Whole(project) => Ok(project),
-            Found::Unparsed => {
-                self.readers.read(|connection| documents::load(connection, &self.documents, id))
-            }
+            Found::Unparsed => self.readers.read_then(
+                |connection| documents::read(connection, &self.documents, id),
+                |loaded| loaded.map(|loaded| loaded.parse(&self.documents)).transpose(),
+            ),
         }
     }
 

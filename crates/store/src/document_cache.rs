@@ -15,7 +15,7 @@ use crate::types::StoredProject;
 /// What all documents may take.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 const LEN_MAX: usize = 1_000;
-/// A parsed document takes some three times its JSON, and this besides.
+/// A parsed document takes some three times its JSON, and this besides. What its plan takes is counted.
 const BYTES_PER_BYTE: usize = 3;
 const BYTES_EACH: usize = 4 * 1024;
 
@@ -32,9 +32,9 @@ pub struct ParsedDocument {
 impl ParsedDocument {
     pub fn parse(version: u64, document: &str, views: &str) -> Result<Self> {
         let damaged = |error: serde_json::Error| StoreError::Damaged(error.to_string());
-        let bytes = (document.len() + views.len()) * BYTES_PER_BYTE + BYTES_EACH;
         let project = read_project(document).map_err(damaged)?;
         let plan = Arc::new(Plan::of(&project));
+        let bytes = (document.len() + views.len()) * BYTES_PER_BYTE + BYTES_EACH + plan.bytes();
         let views = Arc::new(read_views(views).map_err(damaged)?);
         Ok(Self { version, project: Arc::new(project), plan, views, bytes })
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use rowmill_app::StoredRow;
-use rowmill_model::row::{RowView, Source};
+use rowmill_model::row::{RowView, Source, Sources};
 use rowmill_model::{Column, Table};
 
 use super::formulas::mark;
@@ -28,9 +28,10 @@ pub(crate) struct Dialect {
 
 impl Writer {
     pub(crate) fn new(table: &Table, columns: &[&Column], is_csv: bool, dialect: Dialect) -> Self {
+        let mut sources = Sources::of(table);
         Self {
             headers: columns.iter().map(|column| column.header.clone()).collect(),
-            sources: columns.iter().map(|column| Source::compile(table, column)).collect(),
+            sources: columns.iter().map(|column| sources.source(column)).collect(),
             is_csv,
             dialect,
         }

@@ -5,10 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::fixes::{Fixes, quoted};
-use crate::column::{Column, Dependency};
+use crate::column::{Column, ColumnType, Dependency};
 use crate::ids::ColumnId;
 use crate::nearest::nearest;
+use crate::offence::Offence;
 use crate::reference::{Names, Reference, Secrets, Unresolved, for_each_template_at, rewrite};
+use crate::row::REFERENCE_HOPS_MAX;
 use crate::table::Table;
 
 /// However deep conditions may be, deeper ones are refused.
@@ -289,6 +291,48 @@ pub(super) fn name_by_id(condition: &mut Value, names: &Names<'_>, depth: usize,
             name_by_id(inner, names, depth + 1, fixes);
         }
     }
+}
+
+/// Refuses a reference that follows another column than before if too many references then follow each other.
+pub(super) fn check_chain(table: &Table, column: &Column, stored: &Column, offences: &mut Vec<Offence>) {
+    if column.kind == ColumnType::Reference
+        && column.reference_config != stored.reference_config
+        && hops_before(table, column) + hops_behind(table, column) > REFERENCE_HOPS_MAX
+    {
+        let message = format!(
+            "more than {REFERENCE_HOPS_MAX} reference columns would follow each other; refer to a column that is nearer to \
+             the one with the values"
+        );
+        offences.push(Offence::new("referenceConfig.columnId", message));
+    }
+}
+
+/// How many references are followed from a column to its values, itself included; no more than are too many.
+fn hops_before(table: &Table, column: &Column) -> usize {
+    let next = |column: &&Column| {
+        let config = column.reference_config.as_ref()?;
+        table.by_id(&config.column_id)
+    };
+    let chain = std::iter::successors(Some(column), next);
+    chain.take_while(|column| column.kind == ColumnType::Reference).take(REFERENCE_HOPS_MAX + 1).count()
+}
+
+/// How many references follow a column, one behind the other; no more than are too many.
+fn hops_behind(table: &Table, column: &Column) -> usize {
+    let mut followers: HashMap<&str, Vec<&str>> = HashMap::new();
+    for follower in table.columns.iter().filter(|column| column.kind == ColumnType::Reference) {
+        if let Some(config) = &follower.reference_config {
+            followers.entry(config.column_id.as_str()).or_default().push(follower.id.as_str());
+        }
+    }
+    let mut last = vec![column.id.as_str()];
+    for hops in 0..=REFERENCE_HOPS_MAX {
+        last = last.into_iter().filter_map(|id| followers.remove(id)).flatten().collect();
+        if last.is_empty() {
+            return hops;
+        }
+    }
+    REFERENCE_HOPS_MAX + 1
 }
 
 /// The columns that depend on `id`, through however many others.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -15,6 +16,7 @@ use super::within::Within;
 use crate::cell_status::{CellStatus, ErrorCode};
 use crate::format::Format;
 use crate::value::{Kind, Value, elements};
+use crate::weight::Weight;
 
 /// A compiled operator with what it compares with.
 #[derive(Debug, Clone)]
@@ -34,7 +36,7 @@ pub(super) struct ValueCheck {
     case_sensitive: bool,
     zone: TimeZone,
     /// The type of the column, by which values are read before they are compared.
-    format: Option<Format>,
+    format: Option<Arc<Format>>,
 }
 
 #[derive(Debug, Clone)]
@@ -93,7 +95,7 @@ impl Check {
     /// the value does not fit the operator.
     pub(super) fn compile(
         filter: &Filter,
-        format: Option<&Format>,
+        format: Option<&Arc<Format>>,
         patterns: &mut PatternBudget,
     ) -> Option<(Self, bool)> {
         use Operator as O;
@@ -111,11 +113,26 @@ impl Check {
         );
         Some((check, negated))
     }
+
+    /// Adds what it takes besides itself.
+    pub(super) fn weigh(&self, weight: &mut Weight) {
+        match self {
+            Self::Status(statuses) => weight.add(size_of_val(statuses.as_slice())),
+            Self::ErrorCode(codes) => weight.add(size_of_val(codes.as_slice())),
+            Self::Stale | Self::Manual => {}
+            Self::Value(check) => check.weigh(weight),
+        }
+    }
 }
 
 impl ValueCheck {
-    fn compile(filter: &Filter, format: Option<&Format>, patterns: &mut PatternBudget) -> Option<Self> {
+    fn compile(
+        filter: &Filter,
+        shared_format: Option<&Arc<Format>>,
+        patterns: &mut PatternBudget,
+    ) -> Option<Self> {
         use Operator as O;
+        let format = shared_format.map(|format| &**format);
         let Filter { column_id: _, operator, value, path: _, case_sensitive, time_zone } = filter;
         let (zone, case_sensitive) = (zone(time_zone.as_deref())?, *case_sensitive);
         let among = |values: &[Json]| Among::new(values, case_sensitive, &zone);
@@ -156,7 +173,24 @@ impl ValueCheck {
             }
             O::StatusIs | O::StatusIn | O::ErrorCodeIn | O::IsStale | O::IsManual => return None,
         };
-        Some(Self { rule, case_sensitive, zone, format: format.cloned() })
+        Some(Self { rule, case_sensitive, zone, format: shared_format.cloned() })
+    }
+
+    fn weigh(&self, weight: &mut Weight) {
+        let Self { rule, case_sensitive: _, zone: _, format } = self;
+        weight.add(size_of::<Self>());
+        weight.add(match rule {
+            Rule::Among(among) | Rule::HasAnyOf(among) => among.bytes(),
+            Rule::HasAllOf(all) => all.iter().map(|among| size_of::<Among>() + among.bytes()).sum(),
+            Rule::Contains(text) | Rule::StartsWith(text) | Rule::EndsWith(text) => text.len(),
+            Rule::Matches(pattern) => pattern.bytes(),
+            Rule::Compare(_, size) => size.bytes(),
+            Rule::Between(low, high) => low.bytes() + high.bytes(),
+            Rule::Empty | Rule::Invalid | Rule::Within(_) | Rule::Truth(_) => 0,
+        });
+        if let Some(format) = format {
+            weight.add_shared(format, Format::bytes);
+        }
     }
 
     pub(super) fn depends_on_now(&self) -> bool {

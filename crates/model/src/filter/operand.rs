@@ -27,13 +27,19 @@ pub(super) struct Among {
     texts: HashSet<String>,
     /// Arrays and objects, in canonical form.
     json: HashSet<Vec<u8>>,
+    /// What they take, about.
+    bytes: usize,
 }
+
+/// What an operand takes in a set or map beside its text.
+const OPERAND_BYTES: usize = 128;
 
 impl Among {
     pub(super) fn new(values: &[Json], case_sensitive: bool, zone: &TimeZone) -> Self {
         let mut among = Self::default();
         for value in values {
             let raw = value.to_string();
+            among.bytes += raw.len() + OPERAND_BYTES;
             match Kind::of(&raw, zone) {
                 Kind::Empty => among.empty = true,
                 Kind::Bool(truth) => among.truths.push(truth),
@@ -47,6 +53,11 @@ impl Among {
             }
         }
         among
+    }
+
+    /// What they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The texts among them.
@@ -103,6 +114,14 @@ impl Size {
             Kind::Date(date) if date.date_only => Some(Self::Day(date.instant, next_day(date, zone))),
             Kind::Date(date) => Some(Self::Instant(date.instant)),
             _ => None,
+        }
+    }
+
+    /// What it takes besides itself.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Number(number) => number.bytes(),
+            Self::Instant(_) | Self::Day(..) => 0,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Filters made ready to ask of rows.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::check::{Check, PlainTest};
@@ -10,8 +12,9 @@ use super::pattern::{Pattern, PatternBudget};
 use crate::cell::CellState;
 use crate::cell_status::CellStatus;
 use crate::path::Path;
-use crate::row::{RowView, Source};
+use crate::row::{RowView, Source, Sources};
 use crate::table::Table;
+use crate::weight::Weight;
 
 /// Compiled filters: patterns, paths and time zones are read once, then asked of any number of rows.
 #[derive(Debug, Clone)]
@@ -22,7 +25,17 @@ impl Predicate {
     /// checked when it was stored) never holds, negated or not: too few rows are noticed sooner than too
     /// many, and cost nothing to run. Nor does one whose pattern is too large beside the others.
     pub fn compile(filters: &Filters, table: &Table) -> Self {
-        Self(nodes(&filters.0, table, &mut PatternBudget::of_selection()))
+        Self::compile_with(filters, &mut Sources::of(table))
+    }
+
+    /// The same, for whoever compiles more of the table.
+    pub fn compile_with(filters: &Filters, sources: &mut Sources<'_>) -> Self {
+        Self(nodes(&filters.0, sources, &mut PatternBudget::of_selection()))
+    }
+
+    /// Adds what it takes besides itself.
+    pub fn weigh(&self, weight: &mut Weight) {
+        weigh(&self.0, weight);
     }
 
     /// The filters, which must all hold, for whoever asks them of many rows at once.
@@ -53,7 +66,7 @@ pub enum Node {
 #[derive(Debug, Clone)]
 pub struct Leaf {
     source: Source,
-    path: Option<Path>,
+    path: Option<Arc<Path>>,
     /// The operator is the exact negation of the check: it holds for empty cells, too.
     negated: bool,
     check: Check,
@@ -87,28 +100,39 @@ fn pattern_flaw(filters: &[FilterNode], patterns: &mut PatternBudget) -> Option<
     })
 }
 
-fn nodes(filters: &[FilterNode], table: &Table, patterns: &mut PatternBudget) -> Vec<Node> {
+fn weigh(nodes: &[Node], weight: &mut Weight) {
+    weight.add(size_of_val(nodes));
+    for node in nodes {
+        match node {
+            Node::Group(_, nodes) => weigh(nodes, weight),
+            Node::Leaf(leaf) => leaf.weigh(weight),
+            Node::Never => {}
+        }
+    }
+}
+
+fn nodes(filters: &[FilterNode], sources: &mut Sources<'_>, patterns: &mut PatternBudget) -> Vec<Node> {
     let compile = |node: &FilterNode| match node {
         FilterNode::Group { conjunction, filters } => {
-            Node::Group(*conjunction, nodes(filters, table, patterns))
+            Node::Group(*conjunction, nodes(filters, sources, patterns))
         }
         FilterNode::Filter(filter) => {
-            leaf(filter, table, patterns).map_or(Node::Never, |leaf| Node::Leaf(Box::new(leaf)))
+            leaf(filter, sources, patterns).map_or(Node::Never, |leaf| Node::Leaf(Box::new(leaf)))
         }
     };
     filters.iter().map(compile).collect()
 }
 
-fn leaf(filter: &Filter, table: &Table, patterns: &mut PatternBudget) -> Option<Leaf> {
-    let column = table.by_id(filter.column_id.as_str());
-    let source = column.map_or_else(Source::nothing, |column| Source::compile(table, column));
+fn leaf(filter: &Filter, sources: &mut Sources<'_>, patterns: &mut PatternBudget) -> Option<Leaf> {
+    let column = sources.table().by_id(filter.column_id.as_str());
+    let source = column.map_or_else(Source::nothing, |column| sources.source(column));
     let path = match &filter.path {
-        Some(path) => Some(Path::parse(path).ok()?).filter(|path| !path.is_whole()),
+        Some(path) => Some(Path::parse(path).ok()?).filter(|path| !path.is_whole()).map(Arc::new),
         None => None,
     };
     // What lies inside a value has no type.
-    let format = column.and_then(|column| column.format.as_ref()).filter(|_| path.is_none());
-    let (check, negated) = Check::compile(filter, format, patterns)?;
+    let format = column.filter(|_| path.is_none()).and_then(|column| sources.format(column));
+    let (check, negated) = Check::compile(filter, format.as_ref(), patterns)?;
     Some(Leaf { source, path, negated, check })
 }
 
@@ -146,8 +170,19 @@ impl Leaf {
     }
 
     /// The part of the cell that is looked at; all of it without a path.
-    pub fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> Option<&Arc<Path>> {
         self.path.as_ref()
+    }
+
+    /// Adds what it takes.
+    pub fn weigh(&self, weight: &mut Weight) {
+        let Self { source, path, negated: _, check } = self;
+        weight.add(size_of::<Self>());
+        source.weigh(weight);
+        if let Some(path) = path {
+            weight.add_path(path);
+        }
+        check.weigh(weight);
     }
 
     /// Whether the answer depends on when it is asked for.

@@ -1,8 +1,9 @@
 //! Search: a text anywhere in a row.
 
-use crate::row::{RowView, Source};
+use crate::row::{RowView, Source, Sources};
 use crate::table::Table;
 use crate::value::{Value, fold};
+use crate::weight::Weight;
 
 /// A text looked for in every cell, without regard to case.
 #[derive(Debug, Clone)]
@@ -13,8 +14,21 @@ pub struct Search {
 
 impl Search {
     pub fn new(text: &str, table: &Table) -> Self {
-        let sources = table.columns.iter().map(|column| Source::compile(table, column)).collect();
+        Self::compile_with(text, &mut Sources::of(table))
+    }
+
+    /// The same, for whoever compiles more of the table. Where no text is looked for, nothing is compiled.
+    pub fn compile_with(text: &str, sources: &mut Sources<'_>) -> Self {
+        let columns = if text.is_empty() { &[] } else { sources.table().columns.as_slice() };
+        let sources = columns.iter().map(|column| sources.source(column)).collect();
         Self { text: fold(text).into_owned(), sources }
+    }
+
+    /// Adds what it takes besides itself.
+    pub fn weigh(&self, weight: &mut Weight) {
+        let Self { text, sources } = self;
+        weight.add(text.len() + size_of_val(sources.as_slice()));
+        sources.iter().for_each(|source| source.weigh(weight));
     }
 
     /// The text, folded; nothing is looked for if it is empty.

@@ -172,6 +172,12 @@ impl Format {
         self.max.unwrap_or(5)
     }
 
+    /// What it takes besides itself.
+    pub fn bytes(&self) -> usize {
+        let options = self.options().iter().map(|option| size_of::<SelectOption>() + option.value.len());
+        options.sum::<usize>() + self.currency.as_ref().map_or(0, String::len)
+    }
+
     pub(crate) fn options(&self) -> &[SelectOption] {
         self.options.as_deref().unwrap_or_default()
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::definition::{Format, FormatType};
 use super::reading::Reading;
+use crate::weight::Weight;
 
 /// A key that a typed column is sorted by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,11 @@ impl TypedOrder {
     /// The key that says where values come.
     pub(crate) fn place(format: &Arc<Format>) -> Self {
         Self { format: Arc::clone(format), part: Part::Place }
+    }
+
+    /// Adds what it takes besides itself.
+    pub fn weigh(&self, weight: &mut Weight) {
+        weight.add_shared(&self.format, Format::bytes);
     }
 
     /// What a cell's raw JSON is sorted by, as raw JSON; empty text for an empty cell.

@@ -63,6 +63,20 @@ impl Path {
         }
     }
 
+    /// What it takes besides itself, about.
+    pub fn bytes(&self) -> usize {
+        match &self.0 {
+            Route::Steps(steps) => {
+                let names = steps.iter().map(|step| match step {
+                    PathStep::Member(name) => name.len(),
+                    PathStep::Element(_) => 0,
+                });
+                size_of_val(steps.as_slice()) + names.sum::<usize>()
+            }
+            Route::Query(query) => query.bytes(),
+        }
+    }
+
     /// Whether the path is the whole value.
     pub fn is_whole(&self) -> bool {
         matches!(&self.0, Route::Steps(steps) if steps.is_empty())

@@ -18,6 +18,8 @@ use crate::value::{Value, raw};
 pub(super) struct Query {
     path: JsonPath,
     cost: Cost,
+    /// How long its text is.
+    chars: usize,
 }
 
 /// What the values of a path may come to, for each value of the whole.
@@ -54,6 +56,8 @@ const VISITS_MAX: usize = 1_000_000;
 const FOUND_MAX: usize = 8;
 /// What small values may take besides.
 const SMALL_BYTES: usize = 1_024;
+/// What a compiled path takes for each byte of its text, at most.
+const BYTES_PER_CHAR: usize = 200;
 /// How deep brackets and parentheses may nest: reading a filter within a filter takes twice the time of
 /// reading that filter alone.
 const NESTING_MAX: usize = 8;
@@ -62,8 +66,13 @@ impl Query {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let cost = check_cost(text)?;
         JsonPath::parse(text)
-            .map(|path| Self { path, cost })
+            .map(|path| Self { path, cost, chars: text.len() })
             .map_err(|error| format!("The path `{text}` is not a valid JSONPath (RFC 9535): {error}."))
+    }
+
+    /// What it takes: comparisons of filters take most for each character.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.chars * BYTES_PER_CHAR
     }
 
     /// An array of the raw texts found, in the order found.

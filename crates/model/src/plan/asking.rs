@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::column::{
     AiConfig, Column, ColumnType, FanOut, FindPeople, Lookup, LookupTask, TaskConfig, WaterfallEmail,
 };
+use crate::row::REFERENCE_HOPS_MAX;
 use crate::table::Table;
 use crate::value::canonical;
 
@@ -95,7 +96,7 @@ fn reference(column: &Column, table: &Table) -> Option<Json> {
     let mut links = Vec::new();
     let mut current = Some(column);
     while let Some(column) = current.filter(|column| column.kind == ColumnType::Reference)
-        && links.len() <= table.columns.len()
+        && links.len() <= REFERENCE_HOPS_MAX
     {
         links.push(json(&(&column.id, &column.reference_config)));
         let next = column.reference_config.as_ref();

@@ -16,9 +16,9 @@ use crate::ids::ColumnId;
 use crate::project::Project;
 use crate::record::Slot;
 use crate::reference::{Reference, for_each_template, references};
-use crate::row::{RowView, Source};
-use crate::table::Table;
+use crate::row::{RowView, Source, Sources};
 use crate::value::canonical;
+use crate::weight::Weight;
 
 /// A project's processed columns and what each waits for.
 #[derive(Debug, Clone)]
@@ -67,14 +67,35 @@ pub(super) struct Input {
     pub(super) processed: Option<usize>,
 }
 
+/// What an entry of a map or set takes besides.
+const ENTRY_BYTES: usize = 64;
+
+impl Planned {
+    fn weigh(&self, weight: &mut Weight) {
+        let Self { slot: _, asked: _, inputs, prompt_inputs, condition, waits, reads } = self;
+        weight
+            .add(size_of::<Self>() + size_of_val(inputs.as_slice()) + size_of_val(prompt_inputs.as_slice()));
+        weight.add((waits.len() + reads.len()) * size_of::<usize>());
+        for Input { column, header, source, required: _, processed: _ } in inputs {
+            weight.add(column.as_str().len() + header.len());
+            source.weigh(weight);
+        }
+        prompt_inputs.iter().for_each(|input| input.weigh(weight));
+        if let Some(condition) = condition {
+            condition.weigh(weight);
+        }
+    }
+}
+
 impl Plan {
     pub fn of(project: &Project) -> Self {
         let table = &project.table;
+        let mut sources = Sources::of(table);
         let processed: Vec<&Column> =
             table.columns.iter().filter(|column| column.kind.is_processed()).collect();
         let place = |slot: Slot| processed.iter().position(|column| column.slot == slot);
         let mut columns: Vec<Planned> =
-            processed.iter().map(|column| planned(column, table, &place)).collect();
+            processed.iter().map(|column| planned(column, &mut sources, &place)).collect();
         for index in 0..columns.len() {
             let inputs = columns.get(index).map(|planned| planned.inputs.as_slice()).unwrap_or_default();
             for root in inputs.iter().filter_map(|input| input.processed).collect::<Vec<_>>() {
@@ -85,7 +106,7 @@ impl Plan {
         // A condition waits for what it looks at, too; but dependencies come first.
         for (index, column) in processed.iter().enumerate() {
             for looked_at in column.run_condition.columns() {
-                let looked_at = table.by_id(looked_at.as_str()).and_then(|column| root(column, table));
+                let looked_at = root(looked_at, &mut sources);
                 if let Some(root) = looked_at.and_then(place) {
                     wait(&mut columns, index, root);
                 }
@@ -104,6 +125,18 @@ impl Plan {
             }
         }
         Self { autoplay: project.autoplay, columns, readers, watchers }
+    }
+
+    /// What it takes.
+    pub fn bytes(&self) -> usize {
+        let mut weight = Weight::default();
+        for column in &self.columns {
+            column.weigh(&mut weight);
+        }
+        let readers = self.readers.values().map(|readers| size_of_val(readers.as_slice()));
+        let watchers = self.watchers.values().map(|watchers| watchers.len() * size_of::<usize>());
+        weight.add(readers.chain(watchers).map(|bytes| bytes + ENTRY_BYTES).sum());
+        weight.bytes()
     }
 
     /// The slots of the processed columns, in order.
@@ -207,10 +240,11 @@ impl Plan {
     }
 }
 
-fn planned(column: &Column, table: &Table, place: &impl Fn(Slot) -> Option<usize>) -> Planned {
+fn planned(column: &Column, sources: &mut Sources<'_>, place: &impl Fn(Slot) -> Option<usize>) -> Planned {
+    let table = sources.table();
     let inputs = column.dependencies.iter().filter_map(|dependency| {
         let column = table.by_id(dependency.column_id.as_str())?;
-        let source = Source::compile(table, column);
+        let source = sources.source(column);
         let processed = source.slot().and_then(place);
         Some(Input {
             column: column.id.clone(),
@@ -220,20 +254,21 @@ fn planned(column: &Column, table: &Table, place: &impl Fn(Slot) -> Option<usize
             processed,
         })
     });
+    let inputs = inputs.collect();
     let condition = &column.run_condition;
     Planned {
         slot: column.slot,
         asked: asking(column, table),
-        inputs: inputs.collect(),
-        prompt_inputs: PromptInput::of(column, table),
-        condition: (!condition.is_empty()).then(|| Predicate::compile(condition, table)),
+        inputs,
+        prompt_inputs: PromptInput::of(column, sources),
+        condition: (!condition.is_empty()).then(|| Predicate::compile_with(condition, sources)),
         waits: BTreeSet::new(),
-        reads: reads(column, table),
+        reads: reads(column, sources),
     }
 }
 
 /// The slots of whatever a column refers to: its inputs, the columns of its condition, and those that its texts name.
-fn reads(column: &Column, table: &Table) -> BTreeSet<Slot> {
+fn reads(column: &Column, sources: &mut Sources<'_>) -> BTreeSet<Slot> {
     let mut ids: BTreeSet<ColumnId> =
         column.dependencies.iter().map(|dependency| dependency.column_id.clone()).collect();
     ids.extend(column.run_condition.columns().into_iter().cloned());
@@ -243,12 +278,13 @@ fn reads(column: &Column, table: &Table) -> BTreeSet<Slot> {
             Reference::Secret { .. } => None,
         }));
     });
-    ids.iter().filter_map(|id| root(table.by_id(id.as_str())?, table)).collect()
+    ids.iter().filter_map(|id| root(id, sources)).collect()
 }
 
 /// The slot a column's values stand in.
-fn root(column: &Column, table: &Table) -> Option<Slot> {
-    Source::compile(table, column).slot()
+fn root(column: &ColumnId, sources: &mut Sources<'_>) -> Option<Slot> {
+    let column = sources.table().by_id(column.as_str())?;
+    sources.source(column).slot()
 }
 
 /// Makes a column wait for another, unless they would then wait for each other: a row must never come to

@@ -10,7 +10,7 @@ use crate::column::Column;
 use crate::filter::Predicate;
 use crate::path::TooMuchFound;
 use crate::record::Slot;
-use crate::row::RowView;
+use crate::row::{RowView, Sources};
 use crate::value::Value;
 
 /// What is to be done with a cell whose dependencies have settled.
@@ -59,7 +59,7 @@ impl Plan {
 
 /// What a column's prompt lacks in one row. A plan knows it for many.
 pub fn missing_prompt_input(column: &Column, row: &RowView<'_>) -> Option<CellError> {
-    let inputs = PromptInput::of(column, row.table());
+    let inputs = PromptInput::of(column, &mut Sources::of(row.table()));
     inputs.iter().find_map(|input| input.missing(row)).map(missing_input)
 }
 

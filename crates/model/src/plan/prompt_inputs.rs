@@ -4,9 +4,9 @@
 use crate::column::Column;
 use crate::path::Path;
 use crate::reference::{Reference, references};
-use crate::row::{RowView, Source};
-use crate::table::Table;
+use crate::row::{RowView, Source, Sources};
 use crate::value::Value;
+use crate::weight::Weight;
 
 /// A part of a cell that must not be empty.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(super) struct PromptInput {
 
 impl PromptInput {
     /// The parts that a column's prompt reads, except of columns that may be empty.
-    pub(super) fn of(column: &Column, table: &Table) -> Vec<Self> {
+    pub(super) fn of(column: &Column, sources: &mut Sources<'_>) -> Vec<Self> {
         let Some(config) = &column.ai_config else { return Vec::new() };
         let texts = std::iter::once(config.prompt.as_str()).chain(config.system.as_deref());
         let texts = texts.chain(config.attachments.iter().map(String::as_str));
@@ -28,19 +28,26 @@ impl PromptInput {
                 column.dependencies.iter().find(|dependency| dependency.column_id.as_str() == id);
             dependency.is_some_and(|dependency| dependency.required)
         };
-        let read = |inner: &str| match Reference::read(inner) {
+        let mut read = |inner: &str| match Reference::read(inner) {
             Reference::Column { id, path } if !path.is_empty() && is_required(id) => {
-                let column = table.by_id(id)?;
+                let column = sources.table().by_id(id)?;
                 let label = if path.starts_with('[') {
                     format!("{}{path}", column.header)
                 } else {
                     format!("{}.{path}", column.header)
                 };
-                Some(Self { label, source: Source::compile(table, column), path: Path::parse(path).ok()? })
+                Some(Self { label, source: sources.source(column), path: Path::parse(path).ok()? })
             }
             Reference::Column { .. } | Reference::Secret { .. } => None,
         };
-        texts.flat_map(references).filter_map(read).collect()
+        texts.flat_map(references).filter_map(&mut read).collect()
+    }
+
+    /// Adds what it takes besides itself.
+    pub(super) fn weigh(&self, weight: &mut Weight) {
+        let Self { label, source, path } = self;
+        weight.add(label.len() + path.bytes());
+        source.weigh(weight);
     }
 
     /// What is missing, if it is empty in this row.
@@ -64,6 +71,7 @@ mod tests {
     use crate::cell::CellStates;
     use crate::ids::ColumnId;
     use crate::record::Record;
+    use crate::table::Table;
 
     #[test]
     fn an_empty_part_is_missing_unless_its_column_may_be_empty() {
@@ -79,7 +87,7 @@ mod tests {
             column.dependencies =
                 serde_json::from_value(json!([{"columnId": "a", "required": required}])).unwrap();
             let row = RowView::new(&table, record.cells().unwrap(), &states);
-            let inputs = PromptInput::of(&column, &table);
+            let inputs = PromptInput::of(&column, &mut Sources::of(&table));
             assert_eq!(inputs.iter().find_map(|input| input.missing(&row)), expected, "{prompt}");
         };
         check("@{a} @{a.city} @{a.n} @{a.list[0]}", true, None);

@@ -8,14 +8,13 @@ mod key;
 mod reader;
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::column::Column;
 use crate::format::TypedOrder;
 use crate::ids::ColumnId;
-use crate::row::{RowView, Source};
+use crate::row::{RowView, Source, Sources};
 use crate::table::Table;
 
 pub use direction::Direction;
@@ -61,11 +60,16 @@ pub struct Order(Vec<(Source, Direction)>);
 impl Order {
     /// A column that is gone, or a reference that leads nowhere, is empty in every row, and so changes no order.
     pub fn compile(sorting: &Sorting, table: &Table) -> Self {
+        Self::compile_with(sorting, &mut Sources::of(table))
+    }
+
+    /// The same, for whoever compiles more of the table.
+    pub fn compile_with(sorting: &Sorting, sources: &mut Sources<'_>) -> Self {
         let keys = sorting.0.iter().filter_map(|key| {
-            let column = table.by_id(key.column_id.as_str())?;
-            let source = Source::compile(table, column);
+            let column = sources.table().by_id(key.column_id.as_str())?;
+            let source = sources.source(column);
             source.slot()?;
-            Some(typed_keys(column, source, key.direction))
+            Some(typed_keys(column, source, key.direction, sources))
         });
         Self(keys.flatten().collect())
     }
@@ -92,11 +96,15 @@ impl Order {
 
 /// The keys of one column. A type has its own order; what does not fit comes last in both directions, so that a
 /// descending order has two keys.
-fn typed_keys(column: &Column, source: Source, direction: Direction) -> Vec<(Source, Direction)> {
-    let Some(format) = column.format.as_ref().filter(|format| format.has_order()) else {
+fn typed_keys(
+    column: &Column,
+    source: Source,
+    direction: Direction,
+    sources: &mut Sources<'_>,
+) -> Vec<(Source, Direction)> {
+    let Some(format) = sources.format(column).filter(|format| format.has_order()) else {
         return vec![(source, direction)];
     };
-    let format = Arc::new(format.clone());
     let place = (source.sorted_as(TypedOrder::place(&format)), direction);
     match direction {
         Direction::Asc => vec![place],

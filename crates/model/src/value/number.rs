@@ -18,6 +18,11 @@ pub struct Number<'a> {
 const EXPONENT_MAX: i64 = 1_000_000_000_000_000_000;
 
 impl<'a> Number<'a> {
+    /// What its digits take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.whole.len() + self.fraction.len()
+    }
+
     /// Reads a JSON number, or text that reads as one: blanks around it and a leading `+` are allowed;
     /// thousands separators, leading zeros, hexadecimal, infinities and NaN are not.
     pub fn parse(text: &'a str) -> Option<Self> {

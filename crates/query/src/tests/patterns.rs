@@ -1,4 +1,4 @@
-//! Patterns: what they take is counted, and nobody waits while they are compiled.
+//! Patterns and all else that plans keep: what it takes is counted, and nobody waits while patterns are compiled.
 
 use std::future::Future;
 use std::pin::pin;
@@ -48,6 +48,39 @@ async fn the_patterns_of_orders_are_counted() {
     };
     assert_eq!(query.page(&project, of).await.unwrap().total, Some(200));
     assert_eq!((cached().orders.len(), cached().orders.bytes()), (0, 0));
+}
+
+#[tokio::test]
+async fn what_plans_keep_is_counted_and_kept_once() {
+    const OPTIONS: usize = 500;
+    let format_bytes = OPTIONS * 200;
+    let options: Vec<_> = (0..OPTIONS).map(|number| json!({ "value": format!("{number:0200}") })).collect();
+    let (_store, project) = filled(0).await;
+    let mut table = project.project.table.clone();
+    let format = json!({ "type": "multiSelect", "options": options });
+    table.columns.get_mut(1).unwrap().format = Some(serde_json::from_value(format).unwrap());
+    let id = table.columns.get(1).unwrap().id.as_str().to_owned();
+    let bytes = |filters: &[serde_json::Value]| {
+        let sorting = json!([{ "columnId": id, "direction": "asc" }]);
+        Plan::compile(&selection_of(&json!(filters), &sorting, Some("s")), &table).bytes()
+    };
+    let is_not_empty = json!({ "columnId": id, "operator": "isNotEmpty" });
+    let (of_one, of_many) = (bytes(&[is_not_empty.clone()]), bytes(&vec![is_not_empty; 100]));
+    assert!(of_one > format_bytes && of_one < 2 * format_bytes, "{of_one} bytes");
+    assert!(of_many > of_one && of_many < of_one + format_bytes, "{of_many} bytes");
+    let (text, path) = ("x".repeat(900), "y".repeat(900));
+    for filter in [
+        json!({ "operator": "contains", "value": text }),
+        json!({ "operator": "equals", "value": text }),
+        json!({ "operator": "in", "value": [text] }),
+        json!({ "operator": "greaterThan", "value": "1".repeat(900) }),
+        json!({ "operator": "isEmpty", "path": path }),
+    ] {
+        let mut filter = filter;
+        filter["columnId"] = json!("col_guest");
+        let of_it = bytes(&[filter.clone()]);
+        assert!(of_it > bytes(&[]) + 900, "{of_it} bytes for {filter}");
+    }
 }
 
 #[test]

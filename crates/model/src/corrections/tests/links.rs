@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::*;
-use super::{check, check_holds, check_on, check_refused, patched, table, wire};
+use super::{
+    check, check_holds, check_on, check_refused, create_in, created, patch_in, patched, table, wire,
+};
+use crate::row::REFERENCE_HOPS_MAX;
 
 #[test]
 fn dependencies_are_made_right() {
@@ -152,6 +155,39 @@ fn a_reference_column_follows_a_column_that_is_there() {
     ] {
         check("col_reference", &follow(sent), fixes, &follow(kept));
     }
+}
+
+#[test]
+fn references_follow_each_other_up_to_a_limit() {
+    let follow = |id: &str| json!({"referenceConfig": {"columnId": id, "path": "a"}});
+    let new = |id: &str| {
+        let mut body = follow(id);
+        body["templateId"] = json!("reference");
+        body
+    };
+    let mut table = table();
+    let mut last = "col_manual".to_owned();
+    for hop in 1..=REFERENCE_HOPS_MAX {
+        let id = format!("col_hop_{hop}");
+        table = created(&table, &id, &new(&last)).table;
+        last = id;
+    }
+    let refused = |result: Result<Corrected, Vec<Offence>>| {
+        let offences = result.unwrap_err();
+        let [offence] = offences.as_slice() else { panic!("{offences:?}") };
+        assert_eq!(offence.path, "referenceConfig.columnId");
+        assert!(offence.message.starts_with("more than 32 reference columns would follow"), "{offence:?}");
+    };
+    refused(create_in(&table, "col_one_more", &new(&last)));
+    // One in front of the chain makes it longer, too.
+    table = patched(&table, "col_reference", &follow("col_manual")).table;
+    refused(patch_in(&table, "col_hop_1", &follow("col_reference")));
+    patched(&table, "col_hop_2", &follow("col_reference"));
+    // A chain that is too long already can be renamed, and made shorter.
+    let config = table.columns.iter_mut().find(|column| column.id.as_str() == "col_hop_1");
+    config.unwrap().reference_config.as_mut().unwrap().column_id = "col_reference".to_owned();
+    patched(&table, &last, &json!({"header": "Renamed"}));
+    patched(&table, &last, &follow("col_hop_1"));
 }
 
 #[test]
