@@ -49,9 +49,9 @@ enum FilterStep {
 }
 
 impl Plan {
-    /// Makes a selection ready. Patterns take a while: they are compiled where nobody else waits.
+    /// Makes a selection ready, where nobody else waits if it takes a while.
     pub(crate) async fn of(selection: &Selection, project: &StoredProject) -> Result<Arc<Self>> {
-        if !selection.filters.has_patterns() {
+        if !selection.filters.take_long() {
             return Ok(Arc::new(Self::compile(selection, &project.project.table)));
         }
         let (selection, document) = (selection.clone(), Arc::clone(&project.project));
@@ -138,6 +138,11 @@ impl Plan {
         distinct
     }
 
+    /// The columns whose values it looks at.
+    pub(crate) fn slots(&self) -> Vec<Slot> {
+        self.names().iter().filter_map(ColumnKey::value_slot).collect()
+    }
+
     /// The rows for which all filters hold.
     pub(crate) fn matching(&self, snapshot: &Snapshot, now: Timestamp) -> FixedBitSet {
         let mut rows = snapshot.live().clone();
@@ -151,11 +156,6 @@ impl Plan {
     pub(crate) fn holds(&self, snapshot: &Snapshot, row: usize, now: Timestamp) -> bool {
         snapshot.live().contains(row) && self.filter.iter().all(|step| step.holds(snapshot, row, now))
     }
-}
-
-/// The columns whose values a selection looks at.
-pub(crate) fn slots_of(selection: &Selection, table: &Table) -> Vec<Slot> {
-    Plan::compile(selection, table).names().iter().filter_map(ColumnKey::value_slot).collect()
 }
 
 fn leaf_step(leaf: &Leaf) -> FilterStep {

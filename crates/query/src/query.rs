@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::cache_loader::{CacheLoader, is_current};
 use crate::order_cache::{CachedOrder, Slice, SliceOf, name_of};
 use crate::page::{Page, PageOf, Part, Start, cursor_behind, rank_before};
-use crate::plan::{Plan, slots_of};
+use crate::plan::Plan;
 use crate::project_cache::{CachedProject, ProjectCache};
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::selection::Selection;
@@ -70,7 +70,7 @@ impl Query {
     /// The beginning of a page: at least one row, if there are any, and no more than a few MiB behind it.
     pub async fn part(&self, project: &StoredProject, mut of: PageOf) -> Result<Part> {
         // The cursor says what the last row was sorted by.
-        of.slots = of.slots.and(slots_of(&of.selection, &project.project.table));
+        of.slots = of.slots.and(Plan::of(&of.selection, project).await?.slots());
         let (before, sorting) = (rank_before(&of.start), of.selection.sorting.clone());
         let Page { rows, rest, next, .. } = self.read_page(project, of, Extent::Part).await?;
         let next = match (rest, rows.last()) {

@@ -20,7 +20,7 @@ use crate::blocking::blocking;
 use crate::cursor::{Cursor, SortedBy, sorting_digest};
 use crate::page::{Page, PageOf, Start, cursor_behind, rank_before};
 use crate::place::Place;
-use crate::plan::slots_of;
+use crate::plan::Plan;
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::scan::{self, IDLE};
 use crate::selection::Selection;
@@ -215,15 +215,15 @@ impl Stream<'_> {
             let wanted = predicate.holds(&view, now) && search.matches(&view);
             Ok::<_, StoreError>(if wanted { fold(kept, row, &view) } else { ControlFlow::Continue(()) })
         };
-        let slots = needed.and(slots_of(selection, &self.project.project.table));
+        let slots = needed.and(Plan::of(selection, self.project).await?.slots());
         let rows = (Spans::after(after), ScanLook { detail: ScanDetail::Whole, slots });
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
 }
 
-/// Makes filters ready; patterns where nobody else waits.
+/// Makes filters ready, where nobody else waits if it takes a while.
 async fn predicate_of(selection: &Selection, document: &Arc<Project>) -> Result<Predicate> {
-    if !selection.filters.has_patterns() {
+    if !selection.filters.take_long() {
         return Ok(Predicate::compile(&selection.filters, &document.table));
     }
     let (filters, document) = (selection.filters.clone(), Arc::clone(document));

@@ -48,6 +48,11 @@ pub struct Filter {
     pub time_zone: Option<String>,
 }
 
+/// Filters that compare with this many values are made ready in the time that it takes to hand them over.
+const QUICK_SIZE_MAX: usize = 250;
+/// So many bytes of text count as a value more.
+const VALUE_BYTES: usize = 64;
+
 impl Filters {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -56,6 +61,11 @@ impl Filters {
     /// Whether one of them is a pattern, which takes a while to compile.
     pub fn has_patterns(&self) -> bool {
         has_patterns(&self.0)
+    }
+
+    /// Whether it takes a while to make them ready: one is a pattern, or there is much to compare with.
+    pub fn take_long(&self) -> bool {
+        self.has_patterns() || operands_size(&self.0) > QUICK_SIZE_MAX
     }
 
     /// Whether one may be a pattern, among filters as sent.
@@ -88,6 +98,25 @@ fn has_patterns(nodes: &[FilterNode]) -> bool {
         FilterNode::Group { conjunction: _, filters } => has_patterns(filters),
         FilterNode::Filter(filter) => filter.operator == Operator::Matches,
     })
+}
+
+/// How much cells are compared with: each value counts, and long text as several.
+fn operands_size(nodes: &[FilterNode]) -> usize {
+    let size = |node: &FilterNode| match node {
+        FilterNode::Group { conjunction: _, filters } => operands_size(filters),
+        FilterNode::Filter(filter) => value_size(&filter.value),
+    };
+    nodes.iter().map(size).sum()
+}
+
+fn value_size(value: &serde_json::Value) -> usize {
+    use serde_json::Value as Json;
+    match value {
+        Json::String(text) => 1 + text.len() / VALUE_BYTES,
+        Json::Array(values) => 1 + values.iter().map(value_size).sum::<usize>(),
+        Json::Object(fields) => 1 + fields.values().map(value_size).sum::<usize>(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
+    }
 }
 
 fn collect<'a>(nodes: &'a [FilterNode], ids: &mut Vec<&'a ColumnId>) {

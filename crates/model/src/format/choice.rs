@@ -17,8 +17,7 @@ pub(super) fn truth(text: &str) -> Option<bool> {
 impl Format {
     /// The place of the option that a text names, without regard to case and outer blanks.
     pub(super) fn option_place(&self, text: &str) -> Option<usize> {
-        let wanted = fold(text.trim());
-        self.options().iter().position(|option| fold(&option.value) == wanted)
+        self.options.as_ref()?.place(text)
     }
 
     /// A scalar as the option it names, as text.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::options::SelectOptions;
+
 /// The most options that a select can have.
 pub const OPTIONS_MAX: usize = 500;
 /// The longest option, in characters.
@@ -38,7 +40,7 @@ pub struct Format {
     /// Of `select` and `multiSelect`: the options, in the order in which they sort. Without options, every text fits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<SelectOption>", length(max = 500))]
-    pub options: Option<Vec<SelectOption>>,
+    pub options: Option<SelectOptions>,
     /// Of `rating`: the highest rating. Default: 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u8", range(min = 1, max = 10))]

@@ -248,7 +248,7 @@ impl Samples<'_> {
             }
         }
         let repeat = options.len() > 1 && texts.len() >= options.len() * CHOICE_REPEATS_MIN;
-        repeat.then(|| Format { options: Some(options), ..Format::new(FormatType::Select) })
+        repeat.then(|| Format { options: Some(options.into()), ..Format::new(FormatType::Select) })
     }
 
     fn long_text(&self) -> Option<Format> {

@@ -12,6 +12,7 @@ mod contact;
 mod currency;
 mod definition;
 mod guess;
+mod options;
 mod order;
 mod reading;
 mod settings;
@@ -21,6 +22,7 @@ pub use definition::{
     SelectOption,
 };
 pub use guess::{GUESS_VALUES_MAX, Guess, guess};
+pub use options::SelectOptions;
 pub use order::TypedOrder;
 pub use reading::Reading;
 

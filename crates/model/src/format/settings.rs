@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use super::definition::{DECIMALS_MAX, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX};
+use super::definition::{
+    DECIMALS_MAX, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX, SelectOption,
+};
 use crate::offence::Offence;
 use crate::value::fold;
 
@@ -46,15 +48,16 @@ impl Format {
     /// Trims options and drops those that are empty or there twice; says which.
     pub(crate) fn clean_options(&mut self) -> Vec<String> {
         let Some(options) = &mut self.options else { return Vec::new() };
-        let (mut seen, mut dropped) = (HashSet::new(), Vec::new());
-        options.retain_mut(|option| {
-            option.value = option.value.trim().to_owned();
-            let is_kept = !option.value.is_empty() && seen.insert(fold(&option.value).into_owned());
-            if !is_kept {
-                dropped.push(option.value.clone());
+        let (mut seen, mut kept, mut dropped) = (HashSet::new(), Vec::new(), Vec::new());
+        for SelectOption { value, color } in options.iter() {
+            let value = value.trim().to_owned();
+            if !value.is_empty() && seen.insert(fold(&value).into_owned()) {
+                kept.push(SelectOption { value, color: *color });
+            } else {
+                dropped.push(value);
             }
-            is_kept
-        });
+        }
+        *options = kept.into();
         dropped
     }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::value::{FOLDED_BYTES, fold};
 
 /// `cases.json` is also read by the tests of the web app.
 #[test]
@@ -117,13 +118,48 @@ fn settings_of_other_types_and_twin_options_are_dropped() {
     let mut format = Format {
         currency: Some("EUR".to_owned()),
         max: Some(3),
-        options: Some(vec![option(" A "), option("a"), option("")]),
+        options: Some(vec![option(" A "), option("a"), option("")].into()),
         ..Format::new(FormatType::Select)
     };
     assert_eq!(format.drop_foreign(), ["currency", "max"]);
     assert_eq!(format.clean_options(), ["a", ""]);
-    assert_eq!(format.options, Some(vec![option("A")]));
+    assert_eq!(format.options, Some(vec![option("A")].into()));
     assert!(format.offences("format").is_empty());
     let wrong = Format { decimals: Some(11), ..Format::new(FormatType::Number) };
     assert_eq!(wrong.offences("format").len(), 1);
+}
+
+/// A multi-select with as many options as there can be, as long as they can be, and one short one.
+fn largest_select() -> Format {
+    let long = |place: usize| json!({ "value": format!("{place}{}", "Ä".repeat(OPTION_CHARS_MAX - 4)) });
+    let options: Vec<Json> = (1..OPTIONS_MAX).map(long).chain([json!({ "value": "z" })]).collect();
+    serde_json::from_value(json!({ "type": "multiSelect", "options": options })).unwrap()
+}
+
+#[test]
+fn options_are_folded_once_for_all_values() {
+    let format = largest_select();
+    let options_bytes: usize = format.options().iter().map(|option| option.value.len()).sum();
+    let raw = format!("\"{}\"", "z,".repeat(5_000));
+    let before = FOLDED_BYTES.get();
+    // Copies know what the first has learnt.
+    for format in [format.clone(), format] {
+        assert!(matches!(format.read(&raw), Reading::Fits(_)));
+        assert_eq!(format.options_in(&raw).len(), 5_000);
+    }
+    let folded = FOLDED_BYTES.get() - before;
+    assert!(folded <= options_bytes + 10 * raw.len(), "{folded} bytes for {} and {options_bytes}", raw.len());
+}
+
+proptest::proptest! {
+    #[test]
+    fn an_option_is_the_first_that_folds_alike(
+        values in proptest::collection::vec("[aAäÄςΣ ]{0,2}", 0..8),
+        text in "[aAäÄςΣ ]{0,3}",
+    ) {
+        let options: Vec<_> = values.into_iter().map(|value| SelectOption { value, color: None }).collect();
+        let expected = options.iter().position(|option| fold(&option.value) == fold(text.trim()));
+        let format = Format { options: Some(options.into()), ..Format::new(FormatType::Select) };
+        proptest::prop_assert_eq!(format.option_place(&text), expected);
+    }
 }

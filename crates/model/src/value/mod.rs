@@ -16,6 +16,8 @@ mod tree;
 
 pub(crate) use canonical::canonical;
 pub use canonical::same;
+#[cfg(test)]
+pub(crate) use cell_value::FOLDED_BYTES;
 pub use cell_value::{Value, fold};
 pub use date::Date;
 pub use kind::Kind;

@@ -67,7 +67,7 @@ fn format_of(column: &str) -> Option<Format> {
     match column {
         "col_b" => Some(Format::new(FormatType::Number)),
         "col_mail" => Some(Format {
-            options: Some(vec![option("b"), option("A"), option("1")]),
+            options: Some(vec![option("b"), option("A"), option("1")].into()),
             ..Format::new(FormatType::Select)
         }),
         _ => None,

@@ -184,3 +184,17 @@ fn spans_are_checked_part_by_part() {
     check(json!({"mode": "nextDays"}), &[("filters[0].value.n", "`nextDays` needs `n`")]);
     check(json!({"mode": "today", "n": 1}), &[("filters[0].value.n", "takes no `n`")]);
 }
+
+#[test]
+fn much_to_compare_with_takes_long() {
+    let among = |values: Vec<String>| filter("in", &json!(values));
+    for (sent, expected) in [
+        (among(vec!["a".to_owned(); 100]), false),
+        (among(vec!["a".to_owned(); 1_000]), true),
+        (among(vec!["a".repeat(10_000); 10]), true),
+        (json!([{"conjunction": "or", "filters": among(vec!["a".to_owned(); 1_000])}]), true),
+        (filter("matches", &json!("a")), true),
+    ] {
+        assert_eq!(parse(&sent).take_long(), expected);
+    }
+}
