@@ -221,6 +221,75 @@ mod tests {
     }
 
     #[test]
+    fn what_a_filter_compares_is_counted() {
+        fn check(path: &str, raw: &str, is_too_much: bool) {
+            assert!(path.chars().count() <= PATH_CHARS_MAX, "{path}");
+            let found = Path::parse(path).unwrap().find(raw);
+            assert_eq!(found.is_err(), is_too_much, "{path} in {} bytes", raw.len());
+        }
+        let filter = |test: &str, count: usize, join: &str| format!("$..[?{}]", vec![test; count].join(join));
+        let deep = |ones: usize| format!("{}{}{}", "[".repeat(55), vec!["1"; ones].join(","), "]".repeat(55));
+        for raw in [deep(10_000), deep(50_000)] {
+            check(&filter("@!=@", 160, "||"), &raw, true);
+            check(&filter("@<@", 160, "||"), &raw, true);
+            check(&filter("@ == @ [0]", 80, "&&"), &raw, true);
+            check(&filter("value(@[0]) >= value(@)", 35, "||"), &raw, true);
+            check("$..[?@[?@!=@||@!=@||@!=@]]", &raw, true);
+            // Nothing is compared, and yet all that lies in each value is listed for each test.
+            check(&filter("!@[*]", 130, "&&"), &raw, true);
+            check(&filter("length(@)<0", 70, "||"), &raw, true);
+            check(&filter("@==2", 1, "||"), &raw, false);
+            check("$[*]..[?@==2]", &raw, false);
+        }
+        // Twice over: each value is seen from each that it lies in, with all that lies in it.
+        check("$..*..[?@!=@]", &deep(2_000), true);
+        check("$..*..[?@==2]", &deep(2_000), false);
+        // Long text is more to compare than a number.
+        let texts = format!(
+            "{}[{}]{}",
+            "[".repeat(40),
+            vec![format!("\"{}\"", "a".repeat(1_000)); 100].join(","),
+            "]".repeat(40)
+        );
+        check(&filter("@!=@", 160, "||"), &texts, true);
+    }
+
+    #[test]
+    fn ordinary_filters_find_everything_in_large_values() {
+        let item = |number: usize| {
+            let (price, kind) = (number % 40, if number % 2 == 0 { "a" } else { "b" });
+            format!(
+                "{{\"name\":\"n{number}\",\"price\":{price},\"list\":20,\"kind\":\"{kind}\",\"tags\":[\"x\",\"y\"],\
+                 \"text\":\"{}\"}}",
+                "words ".repeat(20)
+            )
+        };
+        let items: Vec<String> = (0..2_400).map(item).collect();
+        let raw = format!("{{\"items\":[{}]}}", items.join(","));
+        assert!(raw.len() > 400_000, "{}", raw.len());
+        let check = |path: &str, expected: &dyn Fn(usize) -> bool| {
+            let found = Path::parse(path).unwrap().find(&raw);
+            let names: Vec<String> = (0..2_400)
+                .filter(|number| expected(*number))
+                .map(|number| format!("\"n{number}\""))
+                .collect();
+            assert_eq!(found.unwrap().as_deref(), Some(&*format!("[{}]", names.join(","))), "{path}");
+        };
+        let is_a = |number: usize| number % 2 == 0;
+        let price = |number: usize| number % 40;
+        check("$.items[?@.price > 10 && @.kind == 'a'].name", &|n| price(n) > 10 && is_a(n));
+        check("$..[?@.price > 10 && @.kind == 'a'].name", &|n| price(n) > 10 && is_a(n));
+        check("$.items[?@.price > @.list].name", &|n| price(n) > 20);
+        check("$..[?@.price > @.list && @.kind != 'a'].name", &|n| price(n) > 20 && !is_a(n));
+        check("$.items[?(@.price == 1 || @.price == 2) && (@.kind == 'a' || @.kind == 'c')].name", &|n| {
+            price(n) == 2
+        });
+        check("$.items[?length(@.tags) == 2 && count(@.tags[*]) >= 2 && @.tags[?@ == 'y']].name", &|_| true);
+        let any = (0..12).map(|number| format!("@.price=={number}")).collect::<Vec<_>>().join("||");
+        check(&format!("$.items[?{any}].name"), &|n| price(n) < 12);
+    }
+
+    #[test]
     fn hostile_values_end() {
         let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(Path::parse("$..a").unwrap().resolve(&deep), None);

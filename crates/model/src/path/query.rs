@@ -27,6 +27,10 @@ pub(super) struct Query {
 struct Cost {
     descents: usize,
     selectors: usize,
+    /// How much the filters ask of each value they see: tests and calls of functions.
+    questions: usize,
+    /// Whether a filter compares values with each other, each with all that lies within it.
+    compares_wholes: bool,
 }
 
 /// A path finds many times what there is, or looks at too many values to tell. Whoever reads or writes a cell waits for the
@@ -39,7 +43,7 @@ impl fmt::Display for TooMuchFound {
         write!(
             f,
             "finds too much in this value: more than {FOUND_MAX} times its size, or it looks at more than {VISITS_MAX} values. Use \
-             fewer `..` and `*`"
+             fewer `..`, `*` and comparisons"
         )
     }
 }
@@ -48,6 +52,8 @@ impl fmt::Display for TooMuchFound {
 const DESCENTS_MAX: usize = 2;
 /// How often a path may select the same value over.
 const SELECTORS_MAX: usize = 64;
+/// So many bytes of text count as a value more where a filter may compare them.
+const TEXT_BYTES: usize = 64;
 /// How many values a path may look at for each byte of the whole, and in all.
 const VISITS_EACH_MAX: usize = 64;
 const VISITS_MAX: usize = 1_000_000;
@@ -98,23 +104,47 @@ impl Query {
 
 impl Cost {
     /// How many values a path looks at, at most. With a second `..` it looks at what lies in each value that the first found.
+    /// Each question of a filter is asked of all that it sees, and comparing two values looks at what lies in them: behind a
+    /// `..` that is what lies in each value again. Without one, no value that a filter sees lies in another.
     fn visits(self, tree: &Json) -> usize {
-        let (nodes, nodes_within) = count(tree, 1);
-        let visited = if self.descents > 1 { nodes_within } else { nodes };
-        visited.saturating_mul(self.selectors)
+        let mut counts = Counts::default();
+        counts.add(tree, 1, self.questions > 0);
+        let again = self.descents.saturating_sub(1) + usize::from(self.compares_wholes && self.descents > 0);
+        let visited = match again {
+            0 => counts.nodes,
+            1 => counts.within,
+            _ => counts.within_within,
+        };
+        visited.saturating_mul(self.selectors).saturating_mul(self.questions.max(1))
     }
 }
 
-/// How many values there are, and how many lie within each of them, all together: each counts as often as it is deep.
-fn count(node: &Json, depth: usize) -> (usize, usize) {
-    let within = |(nodes, nodes_within): (usize, usize), node| {
-        let (more, more_within) = count(node, depth + 1);
-        (nodes + more, nodes_within + more_within)
-    };
-    match node {
-        Json::Array(nodes) => nodes.iter().fold((1, depth), within),
-        Json::Object(nodes) => nodes.values().fold((1, depth), within),
-        _ => (1, depth),
+/// How many values there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    nodes: usize,
+    /// How many lie within each of them, all together: each counts as often as it is deep.
+    within: usize,
+    /// The same, counting those that lie within each value that lies within each.
+    within_within: usize,
+}
+
+impl Counts {
+    fn add(&mut self, node: &Json, depth: usize, with_text: bool) {
+        match node {
+            Json::Array(nodes) => nodes.iter().for_each(|node| self.add(node, depth + 1, with_text)),
+            Json::Object(nodes) => nodes.values().for_each(|node| self.add(node, depth + 1, with_text)),
+            _ => {}
+        }
+        let text_bytes = match node {
+            Json::String(text) if with_text => text.len(),
+            Json::Object(nodes) if with_text => nodes.keys().map(String::len).sum(),
+            _ => 0,
+        };
+        let weight = 1 + text_bytes / TEXT_BYTES;
+        self.nodes += weight;
+        self.within += weight * depth;
+        self.within_within += weight * (depth * (depth + 1) / 2);
     }
 }
 
@@ -159,7 +189,38 @@ fn check_cost(text: &str) -> Result<Cost, String> {
     if selectors > SELECTORS_MAX {
         return Err(format!("The path `{text}` combines more than {SELECTORS_MAX} selectors."));
     }
-    Ok(Cost { descents, selectors })
+    Ok(Cost {
+        descents,
+        selectors,
+        questions: questions(&plain),
+        compares_wholes: plain.split(TERM_ENDS).any(compares_wholes),
+    })
+}
+
+/// What begins a filter, and what joins its tests.
+const TERM_ENDS: [char; 3] = ['?', '&', '|'];
+
+/// How many tests filters have, and how many functions they call.
+fn questions(plain: &str) -> usize {
+    let tests: usize = ["?", "&&", "||"].iter().map(|mark| plain.matches(mark).count()).sum();
+    let calls = plain.match_indices('(').filter(|(open, _)| {
+        let before = plain.get(..*open).unwrap_or_default();
+        before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+    });
+    tests + calls.count()
+}
+
+/// Whether a test may compare two values, neither of which is written in the path. In doubt it does.
+fn compares_wholes(test: &str) -> bool {
+    test.match_indices(['=', '<', '>']).any(|(start, sign)| {
+        let left = test.get(..start).unwrap_or_default();
+        let right = test.get(start + sign.len()..).unwrap_or_default();
+        let right = right.trim_start_matches('=').trim_start();
+        let name_end = right.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(right.len());
+        let (name, rest) = right.split_at_checked(name_end).unwrap_or_default();
+        let is_call = !name.is_empty() && rest.starts_with('(') && !matches!(name, "length" | "count");
+        left.contains(['@', ']', ')']) && (right.starts_with('@') || is_call)
+    })
 }
 
 fn calls(plain: &str, function: &str) -> bool {
