@@ -2,7 +2,7 @@
 //!
 //! The first match on a column indexes it; from then on every write keeps the index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
@@ -15,9 +15,6 @@ use crate::wide_values::{joined, listed};
 
 /// Rows indexed in one go.
 const INDEX_ROWS: i64 = 5_000;
-/// Rows that are looked at for one value. Two that hold it say all there is to say, and more than these do
-/// not share a hash by chance.
-const CANDIDATES_MAX: i64 = 64;
 
 /// Indexes a column that is not indexed yet.
 pub(crate) async fn ensure(tx: &mut Tx, open: &mut OpenProject, slot: Slot) -> Result<()> {
@@ -59,18 +56,22 @@ pub(crate) async fn load(
     new_rows: usize,
 ) -> Result<Vec<u64>> {
     let hashes: Vec<i64> = hashes.into_iter().collect();
+    // As many as are compared, and one more if there is one.
+    let candidates = i64::try_from(lookup::CANDIDATES_MAX + 1).unwrap_or(i64::MAX);
     let sql = "SELECT wanted.hash, l.position FROM unnest($3::int8[]) wanted (hash) CROSS JOIN LATERAL \
                (SELECT position FROM rowmill.lookups WHERE project = $1 AND slot = $2 AND hash = wanted.hash \
                ORDER BY position LIMIT $4) l";
-    let found = tx.query(sql, &[&open.num(), &i64::from(slot), &hashes, &CANDIDATES_MAX]).await?;
-    for hash in hashes {
-        open.changes.open_matches(slot, hash, []);
+    let found = tx.query(sql, &[&open.num(), &i64::from(slot), &hashes, &candidates]).await?;
+    let mut by_hash: BTreeMap<i64, Vec<u64>> = hashes.into_iter().map(|hash| (hash, Vec::new())).collect();
+    for row in &found {
+        by_hash.entry(row.get(0)).or_default().push(unsigned(row.get(1)));
     }
     let mut positions = Vec::with_capacity(found.len());
-    for row in &found {
-        let position = unsigned(row.get(1));
-        open.changes.open_matches(slot, row.get(0), [position]);
-        positions.push(position);
+    for (hash, found) in by_hash {
+        if found.len() <= lookup::CANDIDATES_MAX {
+            positions.extend_from_slice(&found);
+        }
+        open.changes.open_matches(slot, hash, found);
     }
     let mut blocks = open.changes.blocks_of_new(new_rows);
     blocks.extend(positions.iter().copied().map(block_of));

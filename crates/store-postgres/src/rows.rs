@@ -87,6 +87,13 @@ async fn upsert_all(
             Some(outcome) => outcomes.push(outcome),
             None => ambiguous.push(index),
         }
+        if open.changes.compared_too_much() {
+            return Err(StoreError::AmbiguousMatch(if ambiguous.is_empty() {
+                vec![index]
+            } else {
+                ambiguous
+            }));
+        }
     }
     if ambiguous.is_empty() { Ok((outcomes, leftover)) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
 }

@@ -3,13 +3,11 @@
 //! The first match on a column indexes it (`lookup_build.rs`); from then on every write keeps the index.
 
 use rowmill_model::record::{Cells, Slot};
-use rowmill_store::{Result, lookup};
+use rowmill_store::Result;
+use rowmill_store::lookup::{self, CANDIDATES_MAX};
 use rusqlite::Connection;
 
 use crate::convert::backend;
-
-/// Rows that are looked at for one value.
-const CANDIDATES_MAX: u32 = 64;
 
 /// The columns of a project whose index is kept, those included that are still being indexed.
 pub(crate) fn slots(connection: &Connection, project: i64) -> Result<Vec<Slot>> {
@@ -63,15 +61,14 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// The positions at which a value with this hash may stand, the first of them. Two rows that hold the value say all
-/// there is to say, and more than these do not share a hash by chance.
+/// The positions at which a value with this hash may stand: as many as are compared, and one more if there is one.
 pub(crate) fn positions(connection: &Connection, project: i64, slot: Slot, hash: i64) -> Result<Vec<u64>> {
     connection
         .prepare_cached(
             "SELECT position FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 ORDER BY position LIMIT ?4",
         )
         .and_then(|mut query| {
-            query.query_map((project, slot, hash, CANDIDATES_MAX), |row| row.get(0))?.collect()
+            query.query_map((project, slot, hash, CANDIDATES_MAX + 1), |row| row.get(0))?.collect()
         })
         .map_err(backend)
 }

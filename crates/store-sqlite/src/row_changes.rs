@@ -6,6 +6,7 @@ use rowmill_model::plan::{Plan, PlanChange, block_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, RowId};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Look, Places, ProjectAtStart, RowChanges};
+use rowmill_store::lookup::CANDIDATES_MAX;
 use rowmill_store::{Change, Result};
 use rusqlite::{Connection, Row};
 use uuid::Uuid;
@@ -153,12 +154,16 @@ impl<'c> OpenProject<'c> {
     pub(crate) fn load_matches(&mut self, slot: Slot, hash: i64, slots: &[Slot]) -> Result<()> {
         if !self.changes.knows_matches(slot, hash) {
             let positions = lookups::positions(self.connection, self.num, slot, hash)?;
-            for position in &positions {
-                self.load_row_and_block(*position)?;
+            if positions.len() <= CANDIDATES_MAX {
+                positions.iter().try_for_each(|position| self.load_row_and_block(*position))?;
             }
             self.changes.open_matches(slot, hash, positions);
         }
-        let mut positions = self.changes.matches(slot, hash).into_iter();
+        let positions = self.changes.matches(slot, hash);
+        if positions.len() > CANDIDATES_MAX {
+            return Ok(());
+        }
+        let mut positions = positions.into_iter();
         positions.try_for_each(|position| self.load_values(position, Look::Write(slots)))
     }
 

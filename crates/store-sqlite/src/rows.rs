@@ -91,6 +91,14 @@ fn upsert_all(
             Some(outcome) => outcomes.push(outcome),
             None => ambiguous.push(index),
         }
+        // Nothing of the batch is written: what comes behind is not even loaded.
+        if open.changes.compared_too_much() {
+            return Err(StoreError::AmbiguousMatch(if ambiguous.is_empty() {
+                vec![index]
+            } else {
+                ambiguous
+            }));
+        }
         open.flush_if_large()?;
     }
     if ambiguous.is_empty() { Ok((outcomes, leftover)) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_model::record::Slot;
-use rowmill_model::{Deletion, ProjectId};
+use rowmill_model::record::{Record, Slot};
+use rowmill_model::{Deletion, ProjectId, RowId};
 use rowmill_store::check::{Problem, check};
 use rowmill_store::conformance::CASES;
 use rowmill_store::{
-    CellWrite, PageStart, RowRef, ScanDetail, ScanLook, Spans, Store, StoreError, StoredRow, TrashStore as _,
-    ValueBytesStore as _, Wanted, WantedSlots, WriteCells,
+    CellWrite, KeptInput, NewRow, NewRows, PageStart, RowRef, ScanDetail, ScanLook, Spans, Store, StoreError,
+    StoredRow, TrashStore as _, ValueBytesStore as _, Wanted, WantedSlots, WriteCells,
 };
 use rowmill_store_sqlite::{Access, DATABASE_FILE, Inspector, SqliteStore};
 use rusqlite::Connection;
@@ -217,4 +217,48 @@ fn rows_of_an_earlier_version_are_what_they_were() {
     check_all(dir.path());
     let cells = |rows: &[StoredRow]| rows.iter().map(|row| row.values.as_bytes().len() as u64).sum::<u64>();
     assert_eq!(bytes() - cells(&after), bytes_before - cells(&before));
+}
+
+fn insert(store: &SqliteStore, id: ProjectId, keys: &[String]) -> Result<usize, StoreError> {
+    let rows = keys.iter().map(|text| NewRow {
+        id: RowId::from_uuid(uuid::Uuid::from_u128(1 << 100 | text.len() as u128)),
+        values: Record::pack([(NAME, text.as_str())]),
+        cleared: Vec::new(),
+        leftover_bytes_max: None,
+    });
+    let inserted = store.insert_rows(NewRows {
+        project: id,
+        version: run(store.project(id)).unwrap().unwrap().version,
+        rows: rows.collect(),
+        match_on: Some(NAME),
+        project_save: None,
+        ignored_keys: Vec::new(),
+        new_rows_max: None,
+        new_bytes_max: None,
+        kept_input: KeptInput::default(),
+        now_ms: 30,
+        once: None,
+        import: None,
+    });
+    run(inserted).map(|inserted| inserted.rows.len())
+}
+
+/// Texts that read as one number have one hash. Each is compared with all others, which must not go on for long.
+#[test]
+fn few_of_them_are_compared_in_vain() {
+    const LEN: usize = 1_000_000;
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _, id) = filled(dir.path());
+    let spelling = |blanks: usize| format!("\"{}123456\"", " ".repeat(blanks));
+    for more in 0..6 {
+        assert_eq!(insert(&store, id, &[spelling(LEN + more)]).unwrap(), 1);
+    }
+    let few: Vec<String> = (1..=2).map(spelling).collect();
+    assert_eq!(insert(&store, id, &few).unwrap(), 2);
+    // The third row compares more than 16 MiB; those behind it are not even loaded.
+    let many: Vec<String> = (11..=30).map(spelling).collect();
+    let refused = insert(&store, id, &many);
+    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(rows)) if rows == &[2]), "{refused:?}");
+    assert_eq!(insert(&store, id, &few).unwrap(), 2);
+    check_all(dir.path());
 }

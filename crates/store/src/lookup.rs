@@ -9,6 +9,12 @@ use rowmill_model::value::{self, MatchCase};
 /// Added to a slot, it names the index in which letter case and outer blanks do not count.
 const ANY_CASE: Slot = 1 << 30;
 
+/// How many rows are compared with one sent value. Values that do not match share a hash only if they are spellings of
+/// one number, so nobody has more by chance. If there are more, none is loaded, and the value matches several.
+pub const CANDIDATES_MAX: usize = 64;
+/// How many stored bytes a batch compares in vain. It does so while others wait to write.
+pub(crate) const COMPARED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// The index over a column.
 pub fn index_of(column: Slot, case: MatchCase) -> Slot {
     match case {

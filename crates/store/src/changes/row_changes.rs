@@ -16,6 +16,7 @@ use super::outbox::{Outbox, Subscribed};
 use super::raw_row::PartRow;
 use super::write_set::{CellClaim, TrashEntry, WriteSet};
 use crate::error::{Result, StoreError};
+use crate::lookup::COMPARED_BYTES_MAX;
 use crate::spans::Spans;
 use crate::types::StoredRow;
 use crate::value_bytes::check_new_bytes;
@@ -55,6 +56,8 @@ pub struct RowChanges<V> {
     pub(super) by_id: HashMap<RowId, u64>,
     /// The positions at which a value may stand, by column and hash, as far as they were asked for.
     pub(super) matches: HashMap<(Slot, i64), BTreeSet<u64>>,
+    /// How many stored bytes were compared in vain, to find rows that match.
+    pub(super) compared_bytes: usize,
     pub(super) blocks: BTreeMap<u64, OpenBlock>,
     pub(super) trash: BTreeMap<u64, OpenTrash>,
     pub(super) trashed_count: u64,
@@ -161,6 +164,7 @@ impl<V: Copy> RowChanges<V> {
             value_bytes_change: 0,
             by_id: HashMap::new(),
             matches: HashMap::new(),
+            compared_bytes: 0,
             blocks: BTreeMap::new(),
             trash: BTreeMap::new(),
             trashed_count: start.trashed_count,
@@ -240,6 +244,11 @@ impl<V: Copy> RowChanges<V> {
     /// Where a value with this hash may stand, as far as that is known.
     pub fn matches(&self, slot: Slot, hash: i64) -> Vec<u64> {
         self.matches.get(&(slot, hash)).into_iter().flatten().copied().collect()
+    }
+
+    /// Whether so much was compared that no more rows are matched: each is taken to match several.
+    pub fn compared_too_much(&self) -> bool {
+        self.compared_bytes > COMPARED_BYTES_MAX
     }
 
     /// Takes the positions at which a value with this hash may stand. Their rows must be loaded, too.

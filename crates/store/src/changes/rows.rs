@@ -12,7 +12,7 @@ use super::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_m
 use super::raw_row::PartRow;
 use super::row_changes::{Fate, LoadedRow, RowChanges, byte_change, bytes_of, not_loaded};
 use crate::error::{Result, StoreError};
-use crate::lookup::{self, column_of};
+use crate::lookup::{self, CANDIDATES_MAX, COMPARED_BYTES_MAX, column_of};
 use crate::row_values::RowValues;
 use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
 
@@ -21,6 +21,15 @@ use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
 pub struct GuestRow {
     pub position: u64,
     pub event_at_ms: i64,
+}
+
+/// The rows that match a sent one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Matching {
+    None,
+    One(u64),
+    /// Or too many that may.
+    Several,
 }
 
 impl<V: Copy> RowChanges<V> {
@@ -56,7 +65,8 @@ impl<V: Copy> RowChanges<V> {
         Ok((id, RowAction::Inserted))
     }
 
-    /// Updates the row whose value in an index is the same, or inserts one; `None` if several rows match.
+    /// Updates the row whose value in an index is the same, or inserts one; `None` if several rows match, or if so many
+    /// rows may match that they are not all compared: a row that is there must not be inserted again.
     pub fn upsert(
         &mut self,
         index: Slot,
@@ -66,40 +76,53 @@ impl<V: Copy> RowChanges<V> {
     ) -> Result<Option<(RowId, RowAction)>> {
         let matching = match row.values.cells()?.get(column_of(index)) {
             Some(raw) => self.matching(index, &row.values.cells()?, raw)?,
-            None => Vec::new(),
+            None => Matching::None,
         };
         let project = Arc::clone(&self.project);
-        match matching.as_slice() {
-            [] => {
+        match matching {
+            Matching::None => {
                 leftover.insert(&project.table, &row)?;
                 self.insert(row, now_ms).map(Some)
             }
-            [position] => {
-                let stored = self.row(*position).ok_or_else(not_loaded)?.values.clone();
+            Matching::One(position) => {
+                let stored = self.row(position).ok_or_else(not_loaded)?.values.clone();
                 let writes = writes_into_match(&project.table, index, &stored.cells()?, &row, leftover)?;
-                self.update(*position, &writes, now_ms).map(Some)
+                self.update(position, &writes, now_ms).map(Some)
             }
-            _ => Ok(None),
+            Matching::Several => Ok(None),
         }
     }
 
-    /// The positions of the rows whose value in an index is the same as that of `sent`, the first two of them: more
-    /// would say no more. An empty value matches nothing.
-    fn matching(&self, index: Slot, sent: &Cells<'_>, raw: &str) -> Result<Vec<u64>> {
-        let Some(hash) = lookup::hash_of(index, sent) else { return Ok(Vec::new()) };
+    /// The row whose value in an index is the same as that of `sent`. An empty value matches nothing.
+    fn matching(&mut self, index: Slot, sent: &Cells<'_>, raw: &str) -> Result<Matching> {
+        let Some(hash) = lookup::hash_of(index, sent) else { return Ok(Matching::None) };
         let candidates = self.matches.get(&(index, hash)).ok_or_else(not_loaded)?;
-        let mut matching = Vec::new();
-        for position in candidates {
-            let Some(row) = self.row(*position) else { continue };
-            // Two values may share a hash; the row itself decides.
-            let stored = row.values.cells()?.get(column_of(index));
-            if stored.is_some_and(|stored| lookup::matches(index, stored, raw)) {
-                matching.push(*position);
-                if matching.len() == 2 {
-                    break;
-                }
-            }
+        let (mut matching, mut compared_bytes) = (Matching::None, self.compared_bytes);
+        if candidates.len() > CANDIDATES_MAX {
+            return Ok(Matching::Several);
         }
+        for position in candidates {
+            if compared_bytes > COMPARED_BYTES_MAX {
+                matching = Matching::Several;
+                break;
+            }
+            let Some(row) = self.row(*position) else { continue };
+            let cells = row.values.cells()?;
+            let Some(stored) = cells.get(column_of(index)) else { continue };
+            // Two values may share a hash; the row itself decides.
+            let is_match = lookup::matches(index, stored, raw);
+            let in_vain = if is_match { stored.len().saturating_sub(raw.len()) } else { stored.len() };
+            compared_bytes = compared_bytes.saturating_add(in_vain);
+            if !is_match {
+                continue;
+            }
+            if matching != Matching::None {
+                matching = Matching::Several;
+                break;
+            }
+            matching = Matching::One(*position);
+        }
+        self.compared_bytes = compared_bytes;
         Ok(matching)
     }
 

@@ -84,6 +84,7 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::columns_made_from_keys_are_saved_with_the_rows,
     rows::a_match_updates_and_an_unchanged_row_stays,
     rows::an_ambiguous_match_writes_nothing,
+    rows::spellings_of_a_number_beyond_those_compared_are_refused,
     rows::the_match_follows_every_write,
     matching::a_column_is_indexed_while_others_write,
     rows::cells_are_written_all_or_none,

@@ -10,6 +10,7 @@ use super::make::{
     project, row, row_id, write, writes,
 };
 use crate::error::StoreError;
+use crate::lookup::CANDIDATES_MAX;
 use crate::spans::Spans;
 use crate::store::Store;
 use crate::types::{NewRows, PageStart, RowAction, RowsPage, ScanDetail, StoredRow, Wanted, WriteCells};
@@ -120,6 +121,32 @@ pub(super) async fn an_ambiguous_match_writes_nothing(store: &dyn Store) {
     assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if indexes == &[1]), "{refused:?}");
     let page = store.rows(id, PageStart::Offset(0), 10).await.unwrap();
     assert_eq!(names(&page.rows), ["", "", ""]);
+}
+
+pub(super) async fn spellings_of_a_number_beyond_those_compared_are_refused(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let spelling = |number: usize| format!("\"1.{}\"", "0".repeat(number));
+    let rows = |first: u128, count: usize| -> Vec<_> {
+        (1..=count).zip(first..).map(|(count, number)| row(number, &[(MAIL, &spelling(count))])).collect()
+    };
+    insert(store, id, rows(1, CANDIDATES_MAX)).await;
+    let version = load(store, id).await.version;
+    let upsert =
+        async |rows| store.insert_rows(NewRows { match_on: Some(MAIL), ..batch(id, version, rows) }).await;
+    let again = upsert(rows(1_001, CANDIDATES_MAX)).await.unwrap();
+    assert!(again.rows.iter().all(|(_, action)| *action == RowAction::Unchanged), "{again:?}");
+    // One more is inserted, and then all are too many: none is taken for new because it was not compared.
+    let last = CANDIDATES_MAX + 2;
+    let refused = upsert(rows(2_001, last)).await;
+    let expected: Vec<usize> = vec![last - 1];
+    assert!(
+        matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if *indexes == expected),
+        "{refused:?}"
+    );
+    insert(store, id, vec![row(3_001, &[(MAIL, &spelling(last))])]).await;
+    let refused = upsert(vec![row(4_001, &[(MAIL, &spelling(last))]), row(4_002, &[(MAIL, "\"2\"")])]).await;
+    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if indexes == &[0]), "{refused:?}");
+    assert_eq!(store.rows(id, PageStart::Offset(0), 100).await.unwrap().total, CANDIDATES_MAX as u64 + 1);
 }
 
 pub(super) async fn the_match_follows_every_write(store: &dyn Store) {

@@ -14,7 +14,7 @@ use super::project::Row;
 use super::state::State;
 use crate::changes::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match};
 use crate::error::{Result, StoreError};
-use crate::lookup::{self, column_of};
+use crate::lookup::{self, CANDIDATES_MAX, column_of};
 use crate::types::{
     GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, RowAction, WriteCells, WrittenCells,
 };
@@ -76,14 +76,19 @@ impl State {
         let Some(wanted) = cells.get(column_of(slot)).filter(|raw| !Value::parse(raw).is_empty()) else {
             return Ok(Vec::new());
         };
-        let mut found = Vec::new();
+        let (mut found, mut candidates) = (Vec::new(), Vec::new());
+        let hash = lookup::hash_of(slot, &cells);
         for (position, row) in &self.entry(id)?.rows {
+            if hash.is_some() && lookup::hash_of(slot, &row.values.cells()?) == hash {
+                candidates.push(*position);
+            }
             let stored = row.values.cells()?.get(column_of(slot));
             if stored.is_some_and(|raw| lookup::matches(slot, raw, wanted)) {
                 found.push(*position);
             }
         }
-        Ok(found)
+        // More than are compared count as several that match.
+        Ok(if candidates.len() > CANDIDATES_MAX { candidates } else { found })
     }
 
     fn insert_row(
