@@ -1,5 +1,7 @@
 //! Which columns a question looks at, in words that still mean something after a restart, and back.
 
+use std::sync::Arc;
+
 use rowmill_model::Table;
 use rowmill_model::filter::{FilterNode, Filters};
 use rowmill_model::path::Path;
@@ -72,7 +74,7 @@ pub(crate) fn wanted_columns(asked: &[AskedColumn], table: &Table) -> WantedColu
         match part {
             ColumnPart::Values => {
                 let Ok(path) = path.as_deref().map(Path::parse).transpose() else { continue };
-                let path = path.filter(|path| !path.is_whole());
+                let path = path.filter(|path| !path.is_whole()).map(Arc::new);
                 wanted.names.extend(value_name(&source, path.as_ref()));
             }
             ColumnPart::Typed => {

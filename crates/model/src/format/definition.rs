@@ -177,7 +177,8 @@ impl Format {
     /// What it takes besides itself.
     pub fn bytes(&self) -> usize {
         let options = self.options().iter().map(|option| size_of::<SelectOption>() + option.value.len());
-        options.sum::<usize>() + self.currency.as_ref().map_or(0, String::len)
+        // Their folded texts are kept beside them.
+        2 * options.sum::<usize>() + self.currency.as_ref().map_or(0, String::len)
     }
 
     pub(crate) fn options(&self) -> &[SelectOption] {

@@ -19,7 +19,7 @@ use super::memory::{ask, insert, write};
 use crate::asked::{asked_columns, wanted_columns};
 use crate::cache_loader::is_current;
 use crate::column::ColumnKey;
-use crate::plan::{Plan, slots_of};
+use crate::plan::Plan;
 use crate::query::Query;
 use crate::selection::Selection;
 use crate::warm_up::{WARM_ROWS_MIN, WarmedUp};
@@ -183,7 +183,10 @@ async fn views_that_nobody_opened_are_loaded_after_what_was_asked_for() {
     ask(&before, &project, empty("col_a")).await;
     before.flush().await;
     let query = start(&store, 1 << 30);
-    assert_eq!(query.warm_up(now()).await.columns, slots_of(&views[0], &project.project.table).len() + 1);
+    assert_eq!(
+        query.warm_up(now()).await.columns,
+        Plan::compile(&views[0], &project.project.table).slots().len() + 1
+    );
     assert!(views.iter().all(|view| is_hit(&query, &project, view)));
     assert_eq!(query.warm_up(now()).await, WarmedUp::default(), "all is there");
 }
