@@ -379,11 +379,11 @@ impl App {
             }
             cells.push(CellWrite { row, slot: column.slot, value: change.value.into() });
         }
-        if offences.is_empty() {
-            return Ok(Some(cells));
+        match offences.is_empty() {
+            true => Ok(Some(cells)),
+            false if is_over_limit => Err(Error::invalid(offences).into_limit()),
+            false => Err(Error::invalid(offences)),
         }
-        let invalid = Error::invalid(offences);
-        Err(if is_over_limit { invalid.into_limit() } else { invalid })
     }
 
     /// The failure that names every row and column of a batch that is not there. Asked only when one is
@@ -439,13 +439,8 @@ fn distinct(cells: &[CellWrite]) -> u64 {
 
 pub(crate) fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
     let message = "matches several existing rows; make their values unique, or update the rows by id";
-    Error::invalid(
-        indexes
-            .iter()
-            .take(OFFENCES_MAX)
-            .map(|index| Offence::new(insert.place(*index).to_string(), message))
-            .collect(),
-    )
+    let offence = |index: &usize| Offence::new(insert.place(*index).to_string(), message);
+    Error::invalid(indexes.iter().take(OFFENCES_MAX).map(offence).collect())
 }
 
 pub(crate) fn kept_changing() -> Error {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::definition::{Format, FormatType, SelectOption};
+use super::definition::{Format, FormatType};
+use super::options::SelectOption;
 use crate::value::{Value, elements, fold};
 
 /// What a text says as a checkbox.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::options::SelectOptions;
+use super::options::{SelectOption, SelectOptions};
 
 /// The most options that a select can have.
 pub const OPTIONS_MAX: usize = 500;
@@ -79,34 +79,6 @@ pub enum DateStyle {
     Iso,
     Us,
     European,
-}
-
-/// An option of a select.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SelectOption {
-    /// The text of the option, which is also what a cell holds.
-    #[schemars(length(min = 1, max = 200))]
-    pub value: String,
-    /// The colour it is shown in. Default: one that follows from the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "OptionColor")]
-    pub color: Option<OptionColor>,
-}
-
-/// The colour of an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum OptionColor {
-    Gray,
-    Teal,
-    Blue,
-    Orange,
-    Red,
-    Purple,
-    Green,
-    Pink,
-    Cyan,
 }
 
 impl FormatType {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::amount::Amount;
 use super::currency::currency_of;
-use super::definition::{DateStyle, Format, FormatType, OptionColor, SelectOption};
+use super::definition::{DateStyle, Format, FormatType};
+use super::options::{OptionColor, SelectOption};
 use super::{calendar, choice, contact};
 use crate::value::{Value, elements, fold};
 

@@ -18,11 +18,10 @@ mod reading;
 mod settings;
 
 pub use definition::{
-    DECIMALS_MAX, DateStyle, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, OptionColor, RATING_MAX,
-    SelectOption,
+    DECIMALS_MAX, DateStyle, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX,
 };
 pub use guess::{GUESS_VALUES_MAX, Guess, guess};
-pub use options::SelectOptions;
+pub use options::{OptionColor, SelectOption, SelectOptions};
 pub use order::TypedOrder;
 pub use reading::Reading;
 

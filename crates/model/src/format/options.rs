@@ -4,10 +4,38 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::definition::SelectOption;
 use crate::value::fold;
+
+/// An option of a select.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SelectOption {
+    /// The text of the option, which is also what a cell holds.
+    #[schemars(length(min = 1, max = 200))]
+    pub value: String,
+    /// The colour it is shown in. Default: one that follows from the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OptionColor")]
+    pub color: Option<OptionColor>,
+}
+
+/// The colour of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum OptionColor {
+    Gray,
+    Teal,
+    Blue,
+    Orange,
+    Red,
+    Purple,
+    Green,
+    Pink,
+    Cyan,
+}
 
 /// The options of a select, in order. They never change, so copies share them, and what finds them is made once.
 #[derive(Debug, Clone, Default)]

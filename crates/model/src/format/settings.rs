@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 
-use super::definition::{
-    DECIMALS_MAX, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX, SelectOption,
-};
+use super::definition::{DECIMALS_MAX, Format, FormatType, OPTION_CHARS_MAX, OPTIONS_MAX, RATING_MAX};
+use super::options::SelectOption;
 use crate::offence::Offence;
 use crate::value::fold;
 
