@@ -102,7 +102,7 @@ Anonymous:             0 kB
     #[test]
     fn only_what_nobody_wrote_to_is_given_back() {
         assert_eq!(unwritten(SMAPS, Path::new("/opt/row mill/rowmill")), [0x1000..0x3000, 0x3000..0x8000]);
-        assert_eq!(unwritten(SMAPS, Path::new("/usr/lib/libc.so.6")), [0xa000..0xb000]);
+        assert_eq!(unwritten(SMAPS, Path::new("/usr/lib/libc.so.6")), vec![0xa000..0xb000]);
         assert!(unwritten("", Path::new("/opt/rowmill")).is_empty());
     }
 

@@ -92,10 +92,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         // It answers to the very end.
         tokio::spawn(async move { admin.accept().await });
     }
-    let times = ShutdownTimes {
-        drain: Duration::from_secs(serve.drain_seconds),
-        finish: Duration::from_secs(serve.shutdown_seconds),
-    };
+    let times = shutdown_times(&serve);
     let mut shutdown_signal = ShutdownSignal::listen()?;
     #[cfg(target_os = "linux")]
     tokio::spawn(crate::idle_pages::keep_given_back());
@@ -113,6 +110,13 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     }
     logging::tell("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
+}
+
+fn shutdown_times(serve: &Serve) -> ShutdownTimes {
+    ShutdownTimes {
+        drain: Duration::from_secs(serve.drain_seconds),
+        finish: Duration::from_secs(serve.shutdown_seconds),
+    }
 }
 
 /// Ends the workers: their cells have some time, unless somebody does not want to wait.

@@ -142,7 +142,9 @@ impl ColumnKey {
     pub(crate) fn weigh(&self, weight: &mut Weight) {
         let Self::Value { slot: _, paths, typed } = self else { return };
         weight.add(size_of_val(paths.as_slice()));
-        paths.iter().for_each(|path| weight.add_path(path));
+        for path in paths {
+            weight.add_path(path);
+        }
         if let Some(typed) = typed {
             typed.weigh(weight);
         }

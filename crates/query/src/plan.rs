@@ -116,7 +116,7 @@ impl Plan {
     /// For asking about single rows. What patterns remember while they search stays with a copy, which goes away: in a
     /// plan that is kept it would take more memory than all else.
     pub(crate) fn for_rows(&self) -> Cow<'_, Self> {
-        if !self.has_patterns { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
+        if self.has_patterns { Cow::Owned(self.clone()) } else { Cow::Borrowed(self) }
     }
 
     /// The columns that must be there; those it sorts by last.
@@ -186,7 +186,9 @@ pub(crate) fn value_name(source: &Source, path: Option<&Arc<Path>>) -> Option<Co
 
 fn weigh(steps: &[FilterStep], weight: &mut Weight) {
     weight.add(size_of_val(steps));
-    steps.iter().for_each(|step| step.weigh(weight));
+    for step in steps {
+        step.weigh(weight);
+    }
 }
 
 impl FilterStep {
@@ -200,7 +202,9 @@ impl FilterStep {
             }
             Self::Search(names, search) => {
                 weight.add(size_of_val(names.as_slice()) + size_of::<Search>());
-                names.iter().for_each(|name| name.weigh(weight));
+                for name in names {
+                    name.weigh(weight);
+                }
                 search.weigh(weight);
             }
             Self::Constant(_) => {}

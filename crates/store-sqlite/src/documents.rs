@@ -59,12 +59,11 @@ pub(crate) fn load(
 /// The part of [`load`] that needs the disk.
 pub(crate) fn read(connection: &Connection, documents: &Documents, id: ProjectId) -> Result<Option<Loaded>> {
     let Some(state) = project_state::state(connection, id)? else { return Ok(None) };
-    let document = match documents.get(state.head.num, state.head.version) {
-        Some(parsed) => Document::Parsed(parsed),
-        None => {
-            let (document, views) = texts(connection, state.head)?;
-            Document::Text { document, views }
-        }
+    let document = if let Some(parsed) = documents.get(state.head.num, state.head.version) {
+        Document::Parsed(parsed)
+    } else {
+        let (document, views) = texts(connection, state.head)?;
+        Document::Text { document, views }
     };
     Ok(Some(Loaded { state, document }))
 }

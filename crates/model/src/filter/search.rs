@@ -28,7 +28,9 @@ impl Search {
     pub fn weigh(&self, weight: &mut Weight) {
         let Self { text, sources } = self;
         weight.add(text.len() + size_of_val(sources.as_slice()));
-        sources.iter().for_each(|source| source.weigh(weight));
+        for source in sources {
+            source.weigh(weight);
+        }
     }
 
     /// The text, folded; nothing is looked for if it is empty.

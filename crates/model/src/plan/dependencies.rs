@@ -80,7 +80,9 @@ impl Planned {
             weight.add(column.as_str().len() + header.len());
             source.weigh(weight);
         }
-        prompt_inputs.iter().for_each(|input| input.weigh(weight));
+        for input in prompt_inputs {
+            input.weigh(weight);
+        }
         if let Some(condition) = condition {
             condition.weigh(weight);
         }

@@ -157,7 +157,7 @@ fn a_cell_value_has_1_mib_at_most(api: &Api) {
     table.post("/rows", json!({ "other": bursts })).exceeds("1048576");
     table.patch(&format!("/rows/{row}"), json!({ "Name": bursts })).exceeds("1048576");
     let cells = |value: &str| json!({ "cells": [{ "rowId": row, "columnId": name, "value": value }] });
-    table.patch("/cells", cells(&bursts)).exceeds("1048576");
+    assert_eq!(table.patch("/cells", cells(&bursts)).exceeds("1048576")["code"], "limit_exceeded");
     table.patch("/cells", cells(&fits)).ok();
     assert_eq!(table.rows(&[("columnIds", "_trigger")])["pagination"]["totalRows"], 1);
 }
@@ -263,8 +263,6 @@ fn every_limit_can_be_set_and_is_told_and_documented() {
     table.post("/rows", json!([{}, {}, {}, {}, {}])).exceeds("4");
     let cell = json!({ "rowId": row, "columnId": "_trigger", "value": 1 });
     table.patch("/cells", json!({ "cells": vec![cell; 6] })).exceeds("5");
-    let large = json!({ "rowId": row, "columnId": "_trigger", "value": "x".repeat(99) });
-    table.patch("/cells", json!({ "cells": [large] })).refused(400, "limit_exceeded");
     table.delete_rows(&["x"; 7]).exceeds("6");
     table.post("/rows", json!({ "Name": "x".repeat(99) })).exceeds("100");
     api.send(Request::post(table.path("/rows")).text(&" ".repeat(2_001))).refused(413, "body_too_large");
