@@ -65,7 +65,8 @@ async fn what_plans_keep_is_counted_and_kept_once() {
         Plan::compile(&selection_of(&json!(filters), &sorting, Some("s")), &table).bytes()
     };
     let is_not_empty = json!({ "columnId": id, "operator": "isNotEmpty" });
-    let (of_one, of_many) = (bytes(&[is_not_empty.clone()]), bytes(&vec![is_not_empty; 100]));
+    let (of_one, of_many) =
+        (bytes(std::slice::from_ref(&is_not_empty)), bytes(&vec![is_not_empty.clone(); 100]));
     assert!(of_one > format_bytes && of_one < 2 * format_bytes, "{of_one} bytes");
     assert!(of_many > of_one && of_many < of_one + format_bytes, "{of_many} bytes");
     let (text, path) = ("x".repeat(900), "y".repeat(900));
