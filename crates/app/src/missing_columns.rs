@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use rowmill_model::column::TaskConfig;
 use rowmill_model::{Column, ColumnId, Hook, Offence, Project, ProjectId, TeamId, Webhook};
-use rowmill_store::{ProjectPage, StoredProject};
+use rowmill_store::ProjectPage;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -178,7 +178,22 @@ struct TeamProjects<'a> {
     app: &'a App,
     team: TeamId,
     ids: Option<Vec<ProjectId>>,
-    read: HashMap<ProjectId, Option<StoredProject>>,
+    read: HashMap<ProjectId, Option<KnownColumns>>,
+}
+
+/// What is kept of a project that was read: documents are large, and a team may have many.
+struct KnownColumns {
+    there: HashSet<ColumnId>,
+    /// Columns in the trash, each in words.
+    trashed: HashMap<ColumnId, String>,
+}
+
+impl KnownColumns {
+    fn of(project: &Project) -> Self {
+        let there = project.table.columns.iter().map(|column| column.id.clone()).collect();
+        let trashed = project.trash.columns.iter().map(|trashed| &trashed.column.id);
+        Self { there, trashed: trashed.map(|id| (id.clone(), described(id, project).0)).collect() }
+    }
 }
 
 impl TeamProjects<'_> {
@@ -195,12 +210,10 @@ impl TeamProjects<'_> {
         let mut trashed: HashMap<&ColumnId, String> = HashMap::new();
         if !missing.is_empty() {
             for id in self.projects_of(webhook).await? {
-                let Some(stored) = self.project(id).await? else { continue };
-                missing.retain(|id| stored.project.table.by_id(id.as_str()).is_none());
+                let Some(columns) = self.project(id).await? else { continue };
+                missing.retain(|id| !columns.there.contains(*id));
                 for id in &missing {
-                    if stored.project.trash.column(id.as_str()).is_some() {
-                        trashed.insert(*id, described(id, &stored.project).0);
-                    }
+                    trashed.extend(columns.trashed.get(*id).map(|words| (*id, words.clone())));
                 }
                 if missing.is_empty() {
                     break;
@@ -231,10 +244,10 @@ impl TeamProjects<'_> {
         Ok(ids)
     }
 
-    async fn project(&mut self, id: ProjectId) -> Result<Option<&StoredProject>> {
+    async fn project(&mut self, id: ProjectId) -> Result<Option<&KnownColumns>> {
         if !self.read.contains_key(&id) {
-            let stored = self.app.store.project(id).await?;
-            self.read.insert(id, stored.filter(|stored| stored.project.team == self.team));
+            let stored = self.app.store.project(id).await?.filter(|stored| stored.project.team == self.team);
+            self.read.insert(id, stored.map(|stored| KnownColumns::of(&stored.project)));
         }
         Ok(self.read.get(&id).and_then(Option::as_ref))
     }
