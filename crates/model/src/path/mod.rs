@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn ordinary_filters_find_everything_in_large_values() {
         let item = |number: usize| {
-            let (price, kind) = (number % 40, if number % 2 == 0 { "a" } else { "b" });
+            let (price, kind) = (number % 40, if number.is_multiple_of(2) { "a" } else { "b" });
             format!(
                 "{{\"name\":\"n{number}\",\"price\":{price},\"list\":20,\"kind\":\"{kind}\",\"tags\":[\"x\",\"y\"],\
                  \"text\":\"{}\"}}",
@@ -275,7 +275,7 @@ mod tests {
                 .collect();
             assert_eq!(found.unwrap().as_deref(), Some(&*format!("[{}]", names.join(","))), "{path}");
         };
-        let is_a = |number: usize| number % 2 == 0;
+        let is_a = |number: usize| number.is_multiple_of(2);
         let price = |number: usize| number % 40;
         check("$.items[?@.price > 10 && @.kind == 'a'].name", &|n| price(n) > 10 && is_a(n));
         check("$..[?@.price > 10 && @.kind == 'a'].name", &|n| price(n) > 10 && is_a(n));
