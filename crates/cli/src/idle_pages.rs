@@ -21,7 +21,8 @@ const IDLE_TIME_MAX: Duration = Duration::from_millis(100);
 pub(crate) async fn keep_given_back() {
     let mut used = Duration::ZERO;
     loop {
-        give_back();
+        // With much memory in use, the kernel takes a while to say what is mapped.
+        let _ = tokio::task::spawn_blocking(give_back).await;
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let used_before = std::mem::replace(&mut used, processor_time());

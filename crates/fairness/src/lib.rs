@@ -2,7 +2,7 @@
 //!
 //! Wherever work of several teams meets something scarce (readers, child processes, memory) it passes a
 //! [`FairSemaphore`]. Whoever asks a thousand times at once then waits behind their own requests, not in
-//! front of everybody else's.
+//! front of everybody else's. Work on one thing takes turns by a [`KeyedMutex`], and keeps nobody else waiting.
 
 mod compute;
 mod keyed_mutex;
