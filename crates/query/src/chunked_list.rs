@@ -127,26 +127,29 @@ impl ChunkedList {
     }
 
     /// Removes numbers, and puts in others that are in order among themselves, in one pass over the chunks.
-    pub(crate) fn merge(
+    pub(crate) fn merge<C: Coming>(
         &mut self,
         is_kept: impl Fn(u32) -> bool,
-        mut coming: &[u32],
-        is_before: impl Fn(u32, u32) -> bool,
+        mut coming: &[C],
+        is_before: impl Fn(&C, u32) -> bool,
     ) {
         let mut chunks = Vec::with_capacity(self.chunks.len());
+        let mut places = Vec::new();
         for mut chunk in std::mem::take(&mut self.chunks) {
             chunk.retain(|number| is_kept(*number));
             let Some(last) = chunk.last().copied() else { continue };
-            let here = coming.partition_point(|number| is_before(*number, last));
+            let here = coming.partition_point(|number| is_before(number, last));
             let (before, behind) = coming.split_at(here);
             coming = behind;
             if before.is_empty() {
                 chunks.push(chunk);
             } else {
-                push_in_pieces(&mut chunks, &merged(&chunk, before, &is_before));
+                find_places(&chunk, before, &is_before, &mut places);
+                push_in_pieces(&mut chunks, &merged(&chunk, before, &places));
             }
         }
-        push_in_pieces(&mut chunks, coming);
+        let behind_all: Vec<u32> = coming.iter().map(Coming::number).collect();
+        push_in_pieces(&mut chunks, &behind_all);
         self.len = chunks.iter().map(Vec::len).sum();
         self.chunks = chunks;
     }
@@ -157,16 +160,50 @@ impl ChunkedList {
     }
 }
 
-/// Two ordered lists as one. Few numbers come between many, so each is looked for.
-fn merged(mut there: &[u32], coming: &[u32], is_before: &impl Fn(u32, u32) -> bool) -> Vec<u32> {
-    let mut both = Vec::with_capacity(there.len() + coming.len());
-    for number in coming {
-        let (before, behind) = there.split_at(there.partition_point(|other| !is_before(*number, *other)));
-        both.extend_from_slice(before);
-        both.push(*number);
-        there = behind;
+/// A number that is put into a list, with what it is compared by.
+pub(crate) trait Coming {
+    fn number(&self) -> u32;
+}
+
+impl Coming for u32 {
+    fn number(&self) -> u32 {
+        *self
     }
-    both.extend_from_slice(there);
+}
+
+/// How many numbers of a list come before each of those that are put in.
+///
+/// Every comparison looks up something that is far away in memory. So all binary searches take their first step, then all
+/// their second: the processor fetches what they need at the same time.
+fn find_places<C>(
+    there: &[u32],
+    coming: &[C],
+    is_before: &impl Fn(&C, u32) -> bool,
+    places: &mut Vec<usize>,
+) {
+    places.clear();
+    places.resize(coming.len(), 0);
+    let mut width = there.len();
+    while width > 0 {
+        let half = width / 2;
+        for (place, number) in places.iter_mut().zip(coming) {
+            let is_behind = there.get(*place + half).is_some_and(|other| !is_before(number, *other));
+            *place = if is_behind { *place + half + 1 } else { *place };
+        }
+        width = half;
+    }
+}
+
+/// Two lists as one, the second put in at these places of the first.
+fn merged<C: Coming>(there: &[u32], coming: &[C], places: &[usize]) -> Vec<u32> {
+    let mut both = Vec::with_capacity(there.len() + coming.len());
+    let mut taken = 0;
+    for (number, place) in coming.iter().zip(places) {
+        both.extend_from_slice(there.get(taken..*place).unwrap_or_default());
+        both.push(number.number());
+        taken = *place;
+    }
+    both.extend_from_slice(there.get(taken..).unwrap_or_default());
     both
 }
 
@@ -233,7 +270,7 @@ mod tests {
                     }
                     ListEdit::Merge { gone, mut coming } => {
                         coming.sort_unstable();
-                        chunks.merge(|number| number % gone != 0, &coming, |a, b| a < b);
+                        chunks.merge(|number| number % gone != 0, &coming, |a, b| *a < b);
                         list.retain(|number| number % gone != 0);
                         list.extend(coming);
                         list.sort_unstable();

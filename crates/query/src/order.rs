@@ -7,7 +7,7 @@ use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
 use rowmill_model::sort::{Direction, Key as SortKey};
 
-use crate::chunked_list::{ChunkedList, ListPosition};
+use crate::chunked_list::{ChunkedList, Coming, ListPosition};
 use crate::plan::Plan;
 use crate::ranks::{EMPTY, Ranks};
 use crate::snapshot::Snapshot;
@@ -16,7 +16,7 @@ use crate::value_column::ValueColumn;
 /// Up to this many changed rows, or this share of all rows, are put in their places one by one.
 /// Few in tests, so that their short orders are merged, too.
 const MOVED_MAX: usize = if cfg!(test) { 4 } else { 64 };
-const MOVED_SHARE: usize = 1_024;
+const MOVED_SHARE: usize = 4_096;
 
 /// Up to this share of all rows, changed rows are merged into the order in one pass; beyond it, the order is made anew.
 const MERGED_SHARE: usize = if cfg!(test) { 2 } else { 16 };
@@ -62,6 +62,22 @@ impl<'s> Keys<'s> {
         self.0.iter().any(|key| key.column.values.texts().len() / LONG_BYTES > key.column.values.len())
     }
 
+    /// Whether a row comes before another. Most are told apart by their first labels.
+    fn is_before(&self, row: &LabelledRow, other: u32) -> bool {
+        match row.label.cmp(&self.first_label(other)) {
+            Ordering::Equal => self.compare(row.row, other).is_lt(),
+            different => different.is_lt(),
+        }
+    }
+
+    fn first_label(&self, row: u32) -> u32 {
+        self.0.first().map_or(EMPTY, |key| key.label(row))
+    }
+
+    fn labelled(&self, row: u32) -> LabelledRow {
+        LabelledRow { label: self.first_label(row), row }
+    }
+
     /// The place behind a row among ordered ones.
     fn behind(&self, rows: &ChunkedList, row: u32) -> ListPosition {
         rows.partition_point(|other| self.compare(other, row).is_le())
@@ -83,6 +99,19 @@ impl<'s> Keys<'s> {
             rows = key.sort(&rows);
         }
         rows
+    }
+}
+
+/// A row with its label in the column that is sorted by first.
+#[derive(Debug, Clone, Copy)]
+struct LabelledRow {
+    label: u32,
+    row: u32,
+}
+
+impl Coming for LabelledRow {
+    fn number(&self) -> u32 {
+        self.row
     }
 }
 
@@ -183,11 +212,9 @@ pub(crate) fn patch(
     if is_many(MOVED_SHARE) {
         let is_gone: FixedBitSet = changed.iter().map(|row| *row as usize).collect();
         let coming = keys.sort(&changed.iter().filter(|row| holds(row)).map(|row| *row as usize).collect());
-        rows.merge(
-            |row| !is_gone.contains(row as usize),
-            &coming,
-            |row, other| keys.compare(row, other).is_lt(),
-        );
+        let coming: Vec<LabelledRow> = coming.into_iter().map(|row| keys.labelled(row)).collect();
+        let is_kept = |row: u32| !is_gone.contains(row as usize);
+        rows.merge(is_kept, &coming, |row, other| keys.is_before(row, other));
         return Some(());
     }
     if let Some(past) = PreviousKeys::of(&keys, epoch) {
