@@ -11,7 +11,7 @@ use rowmill_store::{Store, StoreError, StoredProject};
 use crate::blocking::blocking;
 use crate::change_log::ChangesSince;
 use crate::column::ColumnKey;
-use crate::load::{LoadBudget, LoadError, load, read_patch};
+use crate::load::{LoadBudget, LoadError, load, put_in_order, read_patch};
 use crate::parallel;
 use crate::plan::Plan;
 use crate::project_cache::{CHANGE_WAIT_MAX, CachedProject, ProjectCache};
@@ -226,7 +226,8 @@ impl LoadTask {
         let (loaded, cached, sorted) = (loaded?, Arc::clone(&self.cached), wanted.sorted.clone());
         blocking(move || {
             let mut scanned = loaded.frame(&cached.snapshot());
-            scanned.columns = loaded.columns(&scanned.positions, &sorted)?;
+            scanned.columns = loaded.columns(&scanned.positions)?;
+            put_in_order(&mut scanned.columns, &sorted);
             Ok(scanned)
         })
         .await?
@@ -246,7 +247,7 @@ impl LoadTask {
         };
         if !unsorted.is_empty() {
             let cached = Arc::clone(&self.cached);
-            blocking(move || put_in_order(&cached, &unsorted)).await?;
+            blocking(move || rank_columns(&cached, &unsorted)).await?;
         }
         Ok(())
     }
@@ -313,7 +314,7 @@ impl LoadTask {
     }
 }
 
-fn put_in_order(cached: &CachedProject, names: &[ColumnKey]) {
+fn rank_columns(cached: &CachedProject, names: &[ColumnKey]) {
     for name in names {
         let ranks = cached.snapshot().values(name).map(|column| Ranks::of(&column.values));
         if let Some(ranks) = ranks {

@@ -50,25 +50,34 @@ impl Column {
         }
     }
 
-    /// The rows of several columns, one behind the other.
-    pub(crate) fn concat(name: &ColumnKey, parts: &[&Self]) -> Result<Self, Full> {
-        let mut all = Self::new(name);
-        match &mut all {
-            Self::Values(all) => {
-                let parts = || parts.iter().filter_map(|part| part.values());
-                all.reserve(parts());
-                parts().try_for_each(|part| all.append(part))?;
-                all.shrink();
+    /// Makes room for so many columns like this one, if it does not fit in as it is; for no more than so many bytes.
+    pub(crate) fn make_room(&mut self, part: &Self, parts: usize, bytes_max: usize) {
+        match (self, part) {
+            (Self::Values(column), Self::Values(part)) => column.make_room(part, parts, bytes_max),
+            (Self::States(column), Self::States(part)) => {
+                let room = (part.len() * parts).min(bytes_max / size_of::<StateFacts>());
+                column.reserve_exact(if column.capacity() - column.len() < part.len() { room } else { 0 });
             }
-            Self::States(all) => {
-                let parts = parts.iter().filter_map(|part| match part {
-                    Self::States(state_facts) => Some(state_facts.as_slice()),
-                    Self::Values(_) => None,
-                });
-                *all = parts.collect::<Vec<_>>().concat();
-            }
+            _ => {}
         }
-        Ok(all)
+    }
+
+    /// Adds the rows of another column of its kind. Nothing was changed in either of them yet.
+    pub(crate) fn append(&mut self, part: &Self) -> Result<(), Full> {
+        match (self, part) {
+            (Self::Values(column), Self::Values(part)) => column.append(part)?,
+            (Self::States(column), Self::States(part)) => column.extend_from_slice(part),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Removes all rows, and keeps memory for others.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Self::Values(column) => column.clear(),
+            Self::States(state_facts) => state_facts.clear(),
+        }
     }
 
     pub(crate) fn values(&self) -> Option<&ValueColumn> {

@@ -29,6 +29,7 @@ mod project_cache;
 mod query;
 mod ranks;
 mod rest;
+mod run_assembly;
 mod scan;
 mod scan_demand;
 mod selection;

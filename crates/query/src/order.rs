@@ -63,7 +63,7 @@ impl<'s> Keys<'s> {
     }
 
     /// Whether a row comes before another. Most are told apart by their first labels.
-    fn is_before(&self, row: &LabelledRow, other: u32) -> bool {
+    fn is_before(&self, row: LabelledRow, other: u32) -> bool {
         match row.label.cmp(&self.first_label(other)) {
             Ordering::Equal => self.compare(row.row, other).is_lt(),
             different => different.is_lt(),
@@ -214,7 +214,7 @@ pub(crate) fn patch(
         let coming = keys.sort(&changed.iter().filter(|row| holds(row)).map(|row| *row as usize).collect());
         let coming: Vec<LabelledRow> = coming.into_iter().map(|row| keys.labelled(row)).collect();
         let is_kept = |row: u32| !is_gone.contains(row as usize);
-        rows.merge(is_kept, &coming, |row, other| keys.is_before(row, other));
+        rows.merge(is_kept, &coming, |row, other| keys.is_before(*row, other));
         return Some(());
     }
     if let Some(past) = PreviousKeys::of(&keys, epoch) {

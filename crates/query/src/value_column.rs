@@ -140,27 +140,28 @@ impl ValueColumn {
         Ok(())
     }
 
-    /// A column that does not look whether values repeat, with room for so many that take so many bytes.
-    pub(crate) fn unshared(values: usize, bytes: usize) -> Self {
-        let mut column = Self { numbers: None, by_hash: None, ..Self::default() };
-        column.values.reserve(values, bytes);
-        column
+    /// Makes room for so many columns like this one, if it does not fit in as it is; for no more than so many bytes.
+    pub(crate) fn make_room(&mut self, part: &Self, parts: usize, bytes_max: usize) {
+        if !self.is_shared() && !part.is_shared() {
+            self.values.make_room(&part.values, parts, bytes_max);
+        }
+        if let Some(numbers) = &mut self.numbers
+            && numbers.capacity() - numbers.len() < part.rows
+        {
+            numbers.reserve_exact((part.rows * parts).min(bytes_max / size_of::<u32>()));
+        }
     }
 
-    /// Makes room for the rows of other columns.
-    pub(crate) fn reserve<'c>(&mut self, others: impl Iterator<Item = &'c Self>) {
-        let (mut rows, mut values, mut bytes, mut is_shared) = (0, 0, 0, false);
-        for other in others {
-            rows += other.rows;
-            values += other.values.len();
-            bytes += other.values.texts().len();
-            is_shared |= other.is_shared();
-        }
-        if is_shared {
-            self.numbers.get_or_insert_default().reserve_exact(rows);
+    /// Removes all rows. A column whose values were found to repeat too little does not look for it again.
+    pub(crate) fn clear(&mut self) {
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        let kept = if self.is_shared() {
+            Self::default()
         } else {
-            self.values.reserve(values, bytes);
-        }
+            Self { by_hash: None, numbers: None, ..Self::default() }
+        };
+        *self = Self { values, ..kept };
     }
 
     /// Adds the rows of another column. Nothing was changed in either of them yet.

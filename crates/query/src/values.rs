@@ -46,10 +46,23 @@ impl Values {
         Ok(number)
     }
 
-    /// Makes room for so many values with so many bytes.
-    pub(crate) fn reserve(&mut self, values: usize, bytes: usize) {
-        self.texts.reserve_exact(bytes);
-        self.ends.reserve_exact(values);
+    /// Makes room for so many parts like this one, and a little more, if it does not fit in as it is; for no more than so
+    /// many bytes.
+    pub(crate) fn make_room(&mut self, part: &Self, parts: usize, bytes_max: usize) {
+        let room = |len: usize| len.saturating_mul(parts).saturating_add(len / 16);
+        if self.texts.capacity() - self.texts.len() < part.texts.len() {
+            self.texts.reserve_exact(room(part.texts.len()).min(bytes_max));
+        }
+        if self.ends.capacity() - self.ends.len() < part.ends.len() {
+            self.ends.reserve_exact(room(part.ends.len()).min(bytes_max / size_of::<u32>()));
+        }
+    }
+
+    /// Removes all values, and keeps memory for others.
+    pub(crate) fn clear(&mut self) {
+        self.texts.clear();
+        self.ends.clear();
+        (self.odd, self.numbers, self.instants) = (FixedBitSet::new(), OnceLock::new(), OnceLock::new());
     }
 
     /// Adds all values of another. Nobody has asked for the sizes of these yet.

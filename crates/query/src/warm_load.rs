@@ -1,6 +1,5 @@
 //! Loading columns of one project that nobody waits for.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use crate::blocking::blocking;
 use crate::cache_loader::{LoadTask, SHORT_PATCH_ROWS};
 use crate::change_log::ChangesSince;
 use crate::column::ColumnKey;
-use crate::load::{LoadBudget, LoadError, load};
+use crate::load::{LoadBudget, LoadError, load, put_in_order};
 use crate::parallel;
 use crate::snapshot::ScannedColumns;
 use crate::waiting_columns::WantedColumns;
@@ -54,17 +53,18 @@ impl LoadTask {
         let budget = LoadBudget { bytes_max: self.loader.cache.spare_bytes(), readers: 1, until };
         let loaded = load(&self.loader.store, self.id, self.rows_about, &missing, budget).await?;
         let mut scanned = loaded.frame(&self.cached.snapshot());
-        let (loaded, positions) = (Arc::new(loaded), Arc::new(std::mem::take(&mut scanned.positions)));
-        for (number, name) in missing.into_iter().enumerate() {
-            let is_sorted = sorted.contains(&name);
-            let (loaded, positions) = (Arc::clone(&loaded), Arc::clone(&positions));
-            let make = move || {
-                let column = loaded.column((number, &name), &positions, is_sorted)?;
-                Ok::<_, LoadError>((name, column))
+        let positions = std::mem::take(&mut scanned.positions);
+        let filling = move || loaded.columns(&positions).map(|columns| (columns, positions));
+        let (columns, positions) = blocking(|| parallel::on_one_thread(filling)).await??;
+        scanned.positions = positions;
+        for column in columns {
+            let (mut column, sorted) = ([column], sorted.to_vec());
+            let ordering = move || {
+                put_in_order(&mut column, &sorted);
+                column
             };
-            scanned.columns.push(blocking(|| parallel::on_one_thread(make)).await??);
+            scanned.columns.extend(blocking(|| parallel::on_one_thread(ordering)).await?);
         }
-        scanned.positions = Arc::unwrap_or_clone(positions);
         Ok(scanned)
     }
 
