@@ -36,7 +36,7 @@ pub(crate) struct ExportQuery {
     #[schemars(with = "Format")]
     format: Option<Format>,
     /// Export only the rows of this view, in its order, and only its visible columns.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]
