@@ -87,6 +87,7 @@ impl<S: Service> Api<S> {
             repeats: definition.repeats_here(),
             takes_tag: definition.headers.is_tagged && definition.method != Method::POST,
             checks_rest: definition.checks_rest,
+            takes_disabled: definition.takes_disabled,
             presence: definition.body.presence,
             body_limit: definition.body.limit,
             checks: LazyChecks::new(self.schema_limits.clone(), definition.query, definition.body),

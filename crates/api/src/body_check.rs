@@ -1,8 +1,12 @@
 //! Checking a body against its schema, before it is parsed into its type.
 
+use std::borrow::Cow;
+
 use rowmill_model::bounded_json::{self, Bounds, Refusal};
 use rowmill_model::limits::OFFENCES_MAX;
+use rowmill_model::value::quote_long_numbers;
 use rowmill_model::{Limits, Offence};
+use serde_json::Value;
 
 use crate::checks::Checks;
 use crate::error::Error;
@@ -40,7 +44,7 @@ pub(crate) fn check_body(
     let Some(checker) = &checks.body else { return right(text) };
     let part_bytes_max = usize::try_from(limits.cell_bytes_max).unwrap_or(usize::MAX).max(PART_BYTES_MIN);
     let bounds = Bounds { counts: &checks.counts, part_bytes_max };
-    let (value, twins) = bounded_json::parse_noting_twins(&text, bounds).map_err(refused)?;
+    let (value, twins) = parsed(&text, bounds).map_err(refused)?;
     let mut wrong: Vec<_> = twins.into_iter().map(|path| Offence::new(path, "is given twice")).collect();
     // The parsed value is dropped before the typed body is made, so that there are never both.
     wrong.extend(checker.offences(value, text.len()));
@@ -53,6 +57,18 @@ pub(crate) fn check_body(
     match value.and_then(|value| checker.what_is_right(value)) {
         Some(rest) => Ok(CheckedBody { text: rest.to_string(), wrong }),
         None => Err(Error::offences(wrong)),
+    }
+}
+
+/// A number that no float can hold is right where digits are kept, so it is checked as text there.
+fn parsed(text: &str, bounds: Bounds<'_>) -> Result<(Value, Vec<String>), Refusal> {
+    let parsed = bounded_json::parse_noting_twins(text, bounds);
+    let Err(Refusal::NotJson(error)) = parsed else { return parsed };
+    match quote_long_numbers(text) {
+        Cow::Owned(quoted) => {
+            bounded_json::parse_noting_twins(&quoted, bounds).map_err(|_| Refusal::NotJson(error))
+        }
+        Cow::Borrowed(_) => Err(Refusal::NotJson(error)),
     }
 }
 

@@ -54,6 +54,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     /// Whether it is asked what else is wrong with a request whose query or body has been found wrong. Its use case must
     /// then refuse what is known to be wrong before it does anything: `app/known_offences.rs`.
     const CHECKS_REST: bool = false;
+    /// Whether it may succeed on a project whose API is disabled. It then refuses by itself what it does not take there.
+    const TAKES_DISABLED: bool = false;
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
     /// Whether it answers with an `ETag`. A GET then takes `If-None-Match`, and a PATCH or DELETE `If-Match`.
@@ -102,6 +104,16 @@ pub trait Service: Clone + Send + Sync + 'static {
         scopes: Scopes,
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Whether the project that a path names is there for this caller, and its API is enabled. Asked when a request is
+    /// refused for what it says, because that refusal comes first.
+    fn check_project(
+        &self,
+        _principal: &Self::Principal,
+        _project_id: &str,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(Ok(()))
+    }
 
     /// The id of the team that a webhook's address names.
     fn webhook_team(&self, team_id: &str) -> impl Future<Output = Result<u128, Error>> + Send;

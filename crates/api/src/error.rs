@@ -221,6 +221,14 @@ impl Error {
         }
     }
 
+    /// Whether a request is refused for what it says, and not for who makes it, on which project, or how often.
+    pub(crate) fn is_of_content(&self) -> bool {
+        use StatusCode as Status;
+        let status = self.status();
+        let is_of_caller = [Status::UNAUTHORIZED, Status::FORBIDDEN, Status::TOO_MANY_REQUESTS];
+        status.is_client_error() && !is_of_caller.contains(&status)
+    }
+
     pub fn status(&self) -> StatusCode {
         verdict(self).0
     }

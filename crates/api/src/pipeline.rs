@@ -61,6 +61,8 @@ pub(crate) struct Plan<S: Service> {
     pub takes_tag: bool,
     /// Whether the endpoint is asked what else is wrong with a request that is wrong.
     pub checks_rest: bool,
+    /// Whether the endpoint decides itself what it does with a disabled project.
+    pub takes_disabled: bool,
     /// Whether there is a body, and how it is read.
     pub presence: Presence,
     pub body_limit: BodyLimit,
@@ -110,8 +112,21 @@ async fn attempt<S: Service>(
     if let Some(principal) = &principal {
         shared.state.authorize(principal, plan.scopes, &captured).await?;
     }
+    let project = captured.get("projectId").and_then(Value::as_str).map(str::to_owned);
+    let caller = principal.clone();
     // From here on, whatever is scarce is shared out between teams.
-    let work = carry_out(shared, plan, Arrived { parts, body, client, captured, principal }, request_id);
+    let work = async {
+        let mut has_begun = false;
+        let arrived = Arrived { parts, body, client, captured, principal };
+        let done = carry_out(shared, plan, arrived, project.as_deref(), request_id, &mut has_begun).await;
+        let Err(error) = done else { return done };
+        // That the project cannot be used comes before what is wrong with a request. Most find out by themselves.
+        let is_asked = error.is_of_content() && !(plan.takes_disabled && has_begun);
+        if let (Some(caller), Some(project), true) = (caller, project, is_asked) {
+            shared.state.check_project(&caller, &project).await?;
+        }
+        Err(error)
+    };
     tenant.scope(work).await
 }
 
@@ -128,11 +143,12 @@ async fn carry_out<S: Service>(
     shared: &Shared<S>,
     plan: &Plan<S>,
     arrived: Arrived<S::Principal>,
+    project: Option<&str>,
     request_id: &Arc<str>,
+    has_begun: &mut bool,
 ) -> Result<Response, Error> {
     let Arrived { parts, body, client, captured, principal } = arrived;
-    let written = captured.get("projectId").filter(|_| !parts.method.is_safe());
-    let written = written.and_then(Value::as_str).map(str::to_owned);
+    let written = project.filter(|_| !parts.method.is_safe()).map(str::to_owned);
     Preconditions::check_length(&parts.headers)?;
     let demanded = Preconditions::of(&parts.headers);
     if principal.is_some() && !parts.method.is_safe() && !plan.takes_tag {
@@ -174,6 +190,7 @@ async fn carry_out<S: Service>(
         idempotency,
         answers: Arc::clone(&shared.answers),
     };
+    *has_begun = true;
     let reply = answer_of(run, call, known).await?.admitted(&shared.answers, is_read).await?;
     let written = reply.written.map(|project| project.to_string()).or(written);
     let mut response = reply.into_response(plan.status, plan.media);

@@ -126,6 +126,11 @@ impl Service for ApiState {
         Ok(self.app.authorize(*caller, scopes, project).await?)
     }
 
+    async fn check_project(&self, caller: &Caller, project_id: &str) -> Result<(), Error> {
+        self.app.project(*caller, project_id).await?;
+        Ok(())
+    }
+
     async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
         Ok(self.app.webhook_team(team_id).await?.0.as_u128())
     }

@@ -190,6 +190,8 @@ impl Error {
                 let news: Vec<_> = more.into_iter().filter(|offence| !details.contains(offence)).collect();
                 details.extend(news);
             }
+            // Of a project that cannot be used nothing else is told.
+            other @ (Self::ApiDisabled | Self::NotFound(Noun::Project)) => return other,
             other if details.is_empty() => return other,
             _ => {}
         }

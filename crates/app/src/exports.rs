@@ -9,6 +9,7 @@ use rowmill_store::{StoredProject, StoredRow, Wanted, WantedSlots};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Result;
+use crate::known_offences::refuse_known;
 use crate::rows::ListRows;
 use crate::views::place;
 
@@ -43,6 +44,7 @@ impl App {
         };
         let selection: Selection =
             self.select(&stored, view, filters.as_ref(), sorting.as_ref(), search).await?;
+        refuse_known()?;
         let now = self.clock.now();
         let next = if selection.sorting.is_empty() {
             let start = Start::Offset(0);

@@ -11,7 +11,7 @@ use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
 use rowmill_model::{ColumnId, ColumnType, Format, ImportId, Offence, RowId, Scopes, Table};
-use rowmill_store::lookup::index_of;
+use rowmill_store::lookup::{Ambiguity, index_of};
 use rowmill_store::{ImportStep, KeptInput, NewRow, NewRows, StoreError, StoredProject};
 
 use crate::app::App;
@@ -22,11 +22,11 @@ use crate::ids::{column_id, uuids};
 pub use crate::imports::column::{ImportColumn, ImportField};
 use crate::imports::twins::Twins;
 use crate::projects::{ATTEMPTS_MAX, Change};
+use crate::rows::ambiguous::ambiguous_line;
 use crate::rows::layout::{RowCells, new_row, too_large};
 use crate::rows::{kept_changing, match_column};
 
 const TWICE: &str = "names the same column twice";
-const MATCHES_SEVERAL: &str = "matches several rows";
 
 /// How a file's fields become cells.
 #[derive(Debug, Clone, Default)]
@@ -250,8 +250,8 @@ impl App {
                 return Ok(Some(format!("a cell {words}")));
             }
         }
-        let is_ambiguous = makes_columns && self.is_ambiguous(&stored, import, known).await?;
-        Ok(is_ambiguous.then(|| MATCHES_SEVERAL.to_owned()))
+        let why = if makes_columns { self.ambiguity(&stored, import, known).await? } else { None };
+        Ok(why.map(ambiguous_line))
     }
 
     async fn make_columns(&self, import: &mut Import, fields: Vec<ImportField>) -> Result<()> {
@@ -315,15 +315,13 @@ impl App {
             match self.store.insert_rows(new_rows).await {
                 Err(StoreError::Stale) => {}
                 Err(StoreError::AmbiguousMatch(places)) => {
-                    let places: HashSet<usize> = places.into_iter().collect();
+                    let places: HashMap<usize, Ambiguity> = places.into_iter().collect();
                     let mut place = 0;
                     left.retain(|(index, _)| {
-                        let is_ambiguous = places.contains(&place);
+                        let why = places.get(&place);
                         place += 1;
-                        if is_ambiguous {
-                            batch.refused.push((*index, MATCHES_SEVERAL.to_owned()));
-                        }
-                        !is_ambiguous
+                        batch.refused.extend(why.map(|why| (*index, ambiguous_line(*why))));
+                        why.is_none()
                     });
                 }
                 outcome => {

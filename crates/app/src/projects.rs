@@ -209,6 +209,10 @@ impl App {
     ) -> Result<ProjectPatched> {
         let Altered { saved, row_count } = self
             .alter(Effort::Quick, caller, id, None, |stored| {
+                // A disabled project takes only the change that enables it again.
+                if !stored.project.settings.api.enabled && !enables(&stored.project.settings, &changes) {
+                    return Err(Error::ApiDisabled);
+                }
                 let mut change = Change::from(stored);
                 let mut changes = changes.clone();
                 if let Some(metadata) = &mut changes.metadata {
@@ -220,10 +224,6 @@ impl App {
                 let columns = change.project.table.columns.len();
                 if columns > columns_before {
                     self.check_room(columns)?;
-                }
-                // A disabled project takes only the change that enables it again.
-                if !stored.project.settings.api.enabled && !change.project.settings.api.enabled {
-                    return Err(Error::ApiDisabled);
                 }
                 guards::check(guard, stored)?;
                 change.row_count = guard.map(|_| stored.row_count);
@@ -395,6 +395,12 @@ fn apply(project: &mut Project, changes: &ProjectChanges) -> Result<()> {
         }
     }
     if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
+}
+
+/// Whether the API is enabled after these changes.
+fn enables(settings: &ProjectSettings, changes: &ProjectChanges) -> bool {
+    let merged = changes.settings.as_ref().map(|patch| merge_settings(settings, patch));
+    matches!(merged, Some(Ok(merged)) if merged.api.enabled)
 }
 
 fn merge_settings(settings: &ProjectSettings, patch: &Value) -> serde_json::Result<ProjectSettings> {

@@ -17,7 +17,7 @@ use crate::missing_columns::check_match_on;
 use crate::projects::ATTEMPTS_MAX;
 use crate::received::{Taken, kept_head};
 use crate::rows::layout::Leftover;
-use crate::rows::{InsertRows, ambiguous, kept_changing};
+use crate::rows::{InsertRows, kept_changing};
 
 /// A delivery as it came in.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl App {
         rows.new_bytes_max = self.new_bytes_max(stored.project.team).await?;
         let inserted = match self.store.insert_rows(rows).await {
             Err(StoreError::Stale | StoreError::UnknownProject) => return Ok(None),
-            Err(StoreError::AmbiguousMatch(indexes)) => return Err(ambiguous(&insert, &indexes)),
+            Err(StoreError::AmbiguousMatch(rows)) => return Err(insert.ambiguous(&rows)),
             outcome => outcome.map_err(|error| self.quota_error(error))?,
         };
         let [rows_created, rows_updated, rows_unchanged] = inserted.counts();

@@ -1,5 +1,6 @@
 //! Rows and cells.
 
+pub(crate) mod ambiguous;
 pub(crate) mod fields;
 pub(crate) mod layout;
 pub(crate) mod patches;
@@ -16,7 +17,7 @@ use rowmill_model::table::ColumnNames;
 use rowmill_model::value::MatchCase;
 use rowmill_model::{Column, ColumnType, Offence, RowId, Table, View};
 use rowmill_query::{Page, PageOf, Selection, Start};
-use rowmill_store::lookup::index_of;
+use rowmill_store::lookup::{Ambiguity, index_of};
 use rowmill_store::{
     CellWrite, Inserted, KeptInput, NewRows, StoreError, StoredProject, StoredRow, WantedSlots, WriteCells,
 };
@@ -28,9 +29,11 @@ use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::guards::RowGuard;
 use crate::idempotency::IdempotencyKey;
+
 use crate::ids::uuids;
 use crate::known_offences::refuse_known;
 use crate::projects::ATTEMPTS_MAX;
+use crate::rows::ambiguous::ambiguous;
 use crate::rows::fields::Fields;
 use crate::rows::layout::{Layout, Leftover, Made, RowLocation};
 use crate::views::place;
@@ -57,6 +60,10 @@ impl InsertRows<'_> {
 
     fn place(&self, index: usize) -> RowLocation {
         self.batch.map_or(RowLocation::Body, |array| RowLocation::Entry(array, index))
+    }
+
+    pub(crate) fn ambiguous(&self, rows: &[(usize, Ambiguity)]) -> Error {
+        ambiguous(rows, |index| self.place(index).to_string())
     }
 }
 
@@ -122,7 +129,7 @@ impl App {
             match self.store.insert_rows(batch).await {
                 // The columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale) => {}
-                Err(StoreError::AmbiguousMatch(indexes)) => return Err(ambiguous(&insert, &indexes)),
+                Err(StoreError::AmbiguousMatch(rows)) => return Err(insert.ambiguous(&rows)),
                 outcome => return outcome.map_err(|error| self.quota_error(error)),
             }
         }
@@ -435,12 +442,6 @@ pub(crate) fn match_column(stored: &StoredProject, name: &str) -> Result<rowmill
 fn distinct(cells: &[CellWrite]) -> u64 {
     let distinct: HashSet<_> = cells.iter().map(|cell| (cell.row, cell.slot)).collect();
     u64::try_from(distinct.len()).unwrap_or(u64::MAX)
-}
-
-pub(crate) fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
-    let message = "matches several existing rows; make their values unique, or update the rows by id";
-    let offence = |index: &usize| Offence::new(insert.place(*index).to_string(), message);
-    Error::invalid(indexes.iter().take(OFFENCES_MAX).map(offence).collect())
 }
 
 pub(crate) fn kept_changing() -> Error {

@@ -254,24 +254,37 @@ impl Change<'_> {
         draft: &Map<String, Value>,
         fixes: &mut Fixes,
     ) {
-        let Some(wanted) = draft.get("order").and_then(Value::as_u64) else {
+        let sent = draft.get("order");
+        let Some(wanted) = sent.and_then(place_of) else {
             // That it is missing has been said.
-            if draft.contains_key("order") {
+            if sent.is_some() {
                 self.offences.push(Offence::new("order", "must be a whole number from 0"));
             }
             return;
         };
         let last = table.columns.len().saturating_sub(1);
         let column = table.columns.remove(index);
-        let order = match usize::try_from(wanted) {
-            _ if column.id.is_trigger() => 0,
-            wanted => wanted.unwrap_or(usize::MAX).max(1).min(last),
-        };
-        if u64::try_from(order) != Ok(wanted) {
-            fixes.add("order", format!("Corrected order {wanted} to {order}"));
+        let order = if column.id.is_trigger() { 0 } else { wanted.max(1).min(last) };
+        if order != wanted {
+            let sent = sent.map(Value::to_string).unwrap_or_default();
+            fixes.add("order", format!("Corrected order {sent} to {order}"));
         }
         table.columns.insert(order, column);
     }
+}
+
+/// A whole number from 0, however large and in whatever spelling: `3.0` is 3, and what no place can be is the last.
+pub fn place_of(value: &Value) -> Option<usize> {
+    if let Some(number) = value.as_u64() {
+        return Some(usize::try_from(number).unwrap_or(usize::MAX));
+    }
+    let number = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole, not negative, and it saturates"
+    )]
+    Some(number as usize)
 }
 
 fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<String> {

@@ -84,12 +84,12 @@ async fn upsert_all(
     let mut leftover = LeftoverFields::default();
     for (index, row) in rows.iter().enumerate() {
         match open.changes.upsert(slot, row.clone(), &mut leftover, now_ms)? {
-            Some(outcome) => outcomes.push(outcome),
-            None => ambiguous.push(index),
+            Ok(outcome) => outcomes.push(outcome),
+            Err(why) => ambiguous.push((index, why)),
         }
         if open.changes.compared_too_much() {
             return Err(StoreError::AmbiguousMatch(if ambiguous.is_empty() {
-                vec![index]
+                vec![(index, lookup::Ambiguity::TooLong)]
             } else {
                 ambiguous
             }));

@@ -88,13 +88,13 @@ fn upsert_all(
             open.load_matches(slot, hash, &slots_of(&row, Some(slot))?)?;
         }
         match open.changes.upsert(slot, row, &mut leftover, now_ms)? {
-            Some(outcome) => outcomes.push(outcome),
-            None => ambiguous.push(index),
+            Ok(outcome) => outcomes.push(outcome),
+            Err(why) => ambiguous.push((index, why)),
         }
         // Nothing of the batch is written: what comes behind is not even loaded.
         if open.changes.compared_too_much() {
             return Err(StoreError::AmbiguousMatch(if ambiguous.is_empty() {
-                vec![index]
+                vec![(index, lookup::Ambiguity::TooLong)]
             } else {
                 ambiguous
             }));

@@ -11,6 +11,7 @@ use rowmill_model::record::{Record, Slot};
 use rowmill_model::{Deletion, ProjectId, RowId};
 use rowmill_store::check::{Problem, check};
 use rowmill_store::conformance::CASES;
+use rowmill_store::lookup::Ambiguity;
 use rowmill_store::{
     CellWrite, KeptInput, NewRow, NewRows, PageStart, RowRef, ScanDetail, ScanLook, Spans, Store, StoreError,
     StoredRow, TrashStore as _, ValueBytesStore as _, Wanted, WantedSlots, WriteCells,
@@ -258,7 +259,10 @@ fn few_of_them_are_compared_in_vain() {
     // The third row compares more than 16 MiB; those behind it are not even loaded.
     let many: Vec<String> = (11..=30).map(spelling).collect();
     let refused = insert(&store, id, &many);
-    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(rows)) if rows == &[2]), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(StoreError::AmbiguousMatch(rows)) if rows == &[(2, Ambiguity::TooLong)]),
+        "{refused:?}"
+    );
     assert_eq!(insert(&store, id, &few).unwrap(), 2);
     check_all(dir.path());
 }

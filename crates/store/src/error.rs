@@ -3,6 +3,8 @@
 use rowmill_model::RowId;
 use rowmill_model::record::Slot;
 
+use crate::lookup::Ambiguity;
+
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -16,9 +18,9 @@ pub enum StoreError {
     UnknownProject,
     #[error("{} rows do not exist", .0.len())]
     UnknownRows(Vec<RowId>),
-    /// Rows of the batch, by index, that match more than one stored row.
-    #[error("{} rows match several stored rows", .0.len())]
-    AmbiguousMatch(Vec<usize>),
+    /// Rows of the batch, by index, that cannot be matched with one stored row, and why.
+    #[error("{} rows cannot be matched with one stored row", .0.len())]
+    AmbiguousMatch(Vec<(usize, Ambiguity)>),
     #[error("the slug is already used")]
     SlugTaken,
     /// There are as many of this kind as there may be.

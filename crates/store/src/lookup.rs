@@ -10,10 +10,21 @@ use rowmill_model::value::{self, MatchCase};
 const ANY_CASE: Slot = 1 << 30;
 
 /// How many rows are compared with one sent value. Values that do not match share a hash only if they are spellings of
-/// one number, so nobody has more by chance. If there are more, none is loaded, and the value matches several.
+/// one number, so nobody has more by chance. If there are more, none is loaded: [`Ambiguity::TooMany`].
 pub const CANDIDATES_MAX: usize = 64;
 /// How many stored bytes a batch compares in vain. It does so while others wait to write.
 pub(crate) const COMPARED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Why a sent value is not matched with one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ambiguity {
+    /// Several rows hold it.
+    Several,
+    /// More than [`CANDIDATES_MAX`] rows hold it, or the same number in another spelling. They are not compared.
+    TooMany,
+    /// So many bytes were compared for the batch that no more are.
+    TooLong,
+}
 
 /// The index over a column.
 pub fn index_of(column: Slot, case: MatchCase) -> Slot {

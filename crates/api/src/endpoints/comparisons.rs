@@ -34,7 +34,7 @@ pub(crate) struct CompareBody {
     variants: Vec<VariantBody>,
     /// The rows to compare on.
     #[serde(default)]
-    #[schemars(with = "Vec<String>", length(min = 1, max = 20), inner(length(min = 1, max = 64)))]
+    #[schemars(with = "Vec<String>", length(min = 1, max = 20))]
     row_ids: Option<Vec<String>>,
     /// Without `rowIds`: the number of rows, from the first one on. With `expected`, only rows with an expected answer
     /// count. Default: 5.

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Method;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
-use rowmill_app::{App, Export, Start, WantedSlots, slots_shown};
+use rowmill_app::{App, Export, Start, WantedSlots, knowing, slots_shown};
 use rowmill_fairness::Tenant;
 use rowmill_model::{Column, Project, Scopes};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ use crate::files::formulas::Formulas;
 use crate::files::outgoing::{Dialect, Writer};
 use crate::paced;
 use crate::payload::{FileText, Nothing};
-use crate::row_selection::{columns_of, filters_and_sorting};
+use crate::row_selection::{columns_of, right_filters_and_sorting};
 use crate::state::ApiState;
 
 pub(crate) struct ExportFile;
@@ -36,7 +36,7 @@ pub(crate) struct ExportQuery {
     #[schemars(with = "Format")]
     format: Option<Format>,
     /// Export only the rows of this view, in its order, and only its visible columns.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]
@@ -79,6 +79,7 @@ impl Endpoint<ApiState> for ExportFile {
     const MEDIA: Media = Media::Csv;
     const MEDIA_ALSO: Option<Media> = Some(Media::JsonLines);
     const ANSWER_HEADERS: &'static [&'static str] = &["Content-Disposition"];
+    const CHECKS_REST: bool = true;
     type Path = ProjectPath;
     type Query = ExportQuery;
     type Body = Nothing;
@@ -94,9 +95,13 @@ impl Endpoint<ApiState> for ExportFile {
         query: ExportQuery,
         _: Nothing,
     ) -> Result<Answer<FileText>, Error> {
-        let (filters, sorting) =
-            filters_and_sorting(query.filters.as_deref(), query.sorting.as_deref(), &call.limits)
-                .map_err(Error::offences)?;
+        let ((filters, sorting), mut wrong) =
+            right_filters_and_sorting(query.filters.as_deref(), query.sorting.as_deref(), &call.limits);
+        let stored = call.app().project(call.caller()?, &path.project_id).await;
+        let stored = stored.map_err(|error| error.among(wrong.clone()))?;
+        if let Err(error) = columns_of(&stored.project.table, query.column_ids.as_deref()) {
+            wrong.extend(error.into_details());
+        }
         let list = rowmill_app::ListRows {
             view_id: query.view_id.clone(),
             filters,
@@ -108,7 +113,8 @@ impl Endpoint<ApiState> for ExportFile {
             slots: WantedSlots::All,
         };
         let app = Arc::clone(call.shared_app());
-        let mut export = app.begin_export(call.caller()?, &path.project_id, list).await?;
+        let begun = knowing(&wrong, app.begin_export(call.caller()?, &path.project_id, list)).await;
+        let mut export = begun.map_err(|error| error.among(wrong))?;
         let is_csv = query.format != Some(Format::Jsonl);
         let neutralizes = query.formulas != Some(Formulas::Keep);
         let dialect = Dialect { neutralizes, has_bom: query.bom.unwrap_or_default() };

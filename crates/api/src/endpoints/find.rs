@@ -24,7 +24,7 @@ pub(crate) struct FindQuery {
     #[schemars(length(min = 1, max = 1_000), extend("example" = "acme"))]
     text: String,
     /// Find it only in the rows of this view, in its order.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]

@@ -36,7 +36,7 @@ pub(crate) struct GroupsQuery {
     #[schemars(range(min = 1, max = 1_000))]
     limit: Option<usize>,
     /// Group only the rows of this view.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]

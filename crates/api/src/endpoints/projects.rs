@@ -269,6 +269,7 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
      disabled, only the change that enables it is accepted.";
     const IS_TAGGED: bool = true;
     const CHECKS_REST: bool = true;
+    const TAKES_DISABLED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ProjectPatch>;

@@ -44,7 +44,7 @@ pub(crate) struct ListQuery {
     #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax", "default": "pageSizeDefault" }))]
     page_size: Option<u32>,
     /// Return only the rows of this view, in its order.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]

@@ -29,7 +29,7 @@ pub(crate) struct SummaryQuery {
     #[schemars(length(min = 1, max = 10_000), extend("example" = "col_4fJq0ZtR9xWb"))]
     column_ids: String,
     /// Summarize only the rows of this view.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]

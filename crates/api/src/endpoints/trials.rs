@@ -23,13 +23,13 @@ pub(crate) struct TryOnRow;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TryBody {
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     row_id: String,
     /// The column, as in a column creation.
     column: ColumnCreate,
     /// The id of an existing column to edit: fields missing in `column` keep their values.
     #[serde(default)]
-    #[schemars(with = "String", length(min = 1, max = 64))]
+    #[schemars(with = "String", extend("x-document" = { "minLength": 1, "maxLength": 64 }))]
     column_id: Option<String>,
     /// Only return what would be sent.
     #[serde(default)]

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::column::{ColumnCreate, ColumnFull, ColumnPatch};
 use super::filter::FiltersSchema;
 use super::patch::Patch;
+use super::place::AnyPlace;
 use super::variants::variants;
 
 const CACHE_TTL_SECONDS_MAX: u32 = 31_536_000;
@@ -237,7 +238,7 @@ fn created(field: ColumnField, generator: &mut SchemaGenerator) -> Schema {
             with(of::<Option<String>>(generator), header(rule))
         }
         ColumnField::Order => with(
-            of::<Option<u32>>(generator),
+            of::<Option<AnyPlace>>(generator),
             described("The column's position; later columns move up. Default: the end."),
         ),
         ColumnField::Dependencies => {
@@ -287,7 +288,7 @@ fn changed(field: ColumnField, generator: &mut SchemaGenerator) -> Schema {
             let rule = "1 to 255 characters, not counting leading and trailing spaces.";
             with(of::<String>(generator), header(rule))
         }
-        ColumnField::Order => of::<u32>(generator),
+        ColumnField::Order => of::<AnyPlace>(generator),
         ColumnField::Dependencies => {
             with(of::<Vec<Dependency>>(generator), json!({ "maxItems": DEPENDENCIES_MAX }))
         }

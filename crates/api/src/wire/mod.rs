@@ -16,6 +16,7 @@ mod metadata;
 pub(crate) mod outbound_webhook;
 pub(crate) mod past_run;
 pub(crate) mod patch;
+pub(crate) mod place;
 pub(crate) mod project;
 pub(crate) mod row;
 pub(crate) mod row_patch;

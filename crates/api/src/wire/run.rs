@@ -26,10 +26,10 @@ pub(crate) struct TriggerBody {
     /// Also run completed and manual cells.
     force: bool,
     /// Only these columns, by id or header.
-    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
+    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }))]
     column_ids: Option<Vec<String>>,
     /// Return only the rows of this view, in its order.
-    #[schemars(with = "String", length(max = 64))]
+    #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     view_id: Option<String>,
     /// Only rows that match these filters, as in a view. They are combined with the view's filters (AND).
     #[serde(deserialize_with = "exact_filters")]
@@ -93,7 +93,7 @@ pub(crate) struct StopBody {
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "rowIdsMax" }))]
     row_ids: Option<Vec<String>>,
     /// Only these columns, by id or header. Unknown ones are ignored.
-    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
+    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }))]
     column_ids: Option<Vec<String>>,
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::filter::{FiltersSchema, SortingSchema, exact_filters};
+use super::place::{AnyPlace, any_place};
 use super::{present, timestamp};
 
 /// A saved view.
@@ -111,9 +112,9 @@ pub(crate) struct ViewPatch {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "BTreeMap<String, bool>")]
     column_visibility: Option<BTreeMap<String, bool>>,
-    /// Moves the view to this position.
-    #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "u32")]
+    /// Moves the view to this position; one beyond the end is the end.
+    #[serde(default, deserialize_with = "any_place")]
+    #[schemars(with = "AnyPlace")]
     order: Option<u32>,
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use rowmill_model::Offence;
 use rowmill_model::nearest::{COMPARED_MAX, nearest};
 use rowmill_model::table::header_key;
+use rowmill_store::lookup::Ambiguity;
 use rowmill_store::{StoreError, StoredProject};
 
 use super::{Import, ImportField, ImportRow, NAME_CHARS_MAX};
@@ -18,23 +19,23 @@ const HINTS_MAX: usize = 100;
 const FIELDS_COMPARED_MAX: usize = 1_000;
 
 impl App {
-    /// Whether several stored rows match a row. Of the row only what it is matched by is looked at, and it may not be
-    /// inserted: nothing is written, but for the spelling of a value that matches in any letter case.
-    pub(super) async fn is_ambiguous(
+    /// Why a row cannot be matched with one stored row, if it cannot. Of the row only what it is matched by is looked at,
+    /// and it may not be inserted: nothing is written, but for the spelling of a value that matches in any letter case.
+    pub(super) async fn ambiguity(
         &self,
         stored: &StoredProject,
         import: &Import,
         mut row: ImportRow,
-    ) -> Result<bool> {
-        let Some(name) = &import.options.match_on else { return Ok(false) };
+    ) -> Result<Option<Ambiguity>> {
+        let Some(name) = &import.options.match_on else { return Ok(None) };
         let slot = match_column(stored, name)?;
         row.retain(|(column, _)| column.slot == slot);
         let mut probe = self.lay_out_import(stored, import, &[(0, row)])?;
         probe.new_rows_max = Some(0);
         match self.store.insert_rows(probe).await {
-            Err(StoreError::AmbiguousMatch(_)) => Ok(true),
+            Err(StoreError::AmbiguousMatch(rows)) => Ok(rows.first().map(|(_, why)| *why)),
             // It would be new, or the columns change just now: then it is found out when it is written.
-            Ok(_) | Err(StoreError::Full | StoreError::Stale) => Ok(false),
+            Ok(_) | Err(StoreError::Full | StoreError::Stale) => Ok(None),
             Err(failure) => Err(failure.into()),
         }
     }

@@ -125,6 +125,15 @@ impl Reader<'_> {
     fn field<T: DeserializeOwned>(&mut self, field: ColumnField) -> Option<T> {
         let value = self.document.get(field.name()).filter(|value| !value.is_null())?;
         let parsed = T::deserialize(value);
-        parsed.map_err(|error| self.offences.push(Offence::new(field.name(), error.to_string()))).ok()
+        parsed.map_err(|error| self.offences.push(offence(field, &error.to_string()))).ok()
+    }
+}
+
+/// What cannot be read of a field. A part that is missing is named where it should be.
+fn offence(field: ColumnField, error: &str) -> Offence {
+    let missing = error.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    match missing.filter(|_| field == ColumnField::RateLimit) {
+        Some(part) => Offence::new(format!("{}.{part}", field.name()), "is required"),
+        None => Offence::new(field.name(), error),
     }
 }

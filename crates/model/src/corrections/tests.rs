@@ -213,7 +213,7 @@ fn what_cannot_be_created_is_refused() {
         (json!({"templateId": "ai", "aiConfig": {"nope": 1}}), &["aiConfig"]),
         (json!({"templateId": "ai", "aiConfig": []}), &["aiConfig"]),
         (json!({"templateId": "manual", "dependencies": [{"columnId": 1}]}), &["dependencies"]),
-        (json!({"templateId": "manual", "rateLimit": {"requests": 1}}), &["rateLimit"]),
+        (json!({"templateId": "manual", "rateLimit": {"requests": 1}}), &["rateLimit.perSeconds"]),
     ] {
         check_refused(create_in(&table, "col_new", &body), paths, &body);
     }

@@ -8,7 +8,7 @@ use super::raw::string_len;
 /// The same JSON, with the numbers that parsing would round put in quotation marks. Filters read them as the same
 /// numbers, with all their digits.
 pub fn quote_long_numbers(json: &str) -> Cow<'_, str> {
-    // Fewer digits are never rounded.
+    // Fewer digits are never rounded, but a few can be too large for any float.
     const DIGITS_MIN: usize = 16;
     let mut out = String::new();
     let mut copied = 0;
@@ -21,7 +21,8 @@ pub fn quote_long_numbers(json: &str) -> Cow<'_, str> {
         let token = json.get(start..).unwrap_or_default();
         let len = if token.starts_with('"') { string_len(token) } else { number_len(token) };
         let number = token.get(..len).unwrap_or_default();
-        if len >= DIGITS_MIN && !number.starts_with('"') && is_rounded(number) {
+        let may_be_rounded = len >= DIGITS_MIN || number.contains(['e', 'E']);
+        if may_be_rounded && !number.starts_with('"') && is_rounded(number) {
             out.push_str(json.get(copied..start).unwrap_or_default());
             out.push('"');
             out.push_str(number);
@@ -58,11 +59,12 @@ mod tests {
     fn only_numbers_that_would_be_rounded_become_text() {
         let check = |json: &str, expected: &str| assert_eq!(quote_long_numbers(json), expected);
         check("12345678901234567890123", "\"12345678901234567890123\"");
+        check("[1e400,-1E+999, 1e-400]", "[\"1e400\",\"-1E+999\", \"1e-400\"]");
         check("[1, 0.1234567890123456789, -5]", "[1, \"0.1234567890123456789\", -5]");
         for same in [
             "18446744073709551615",
             "-9223372036854775808",
-            "[1.50, 1e300, true]",
+            "[1.50, 1e300, 1E-5, true]",
             r#"{"a\"12345678901234567890123": "12345678901234567890123 é"}"#,
             "",
             "\"",

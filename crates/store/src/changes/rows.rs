@@ -12,7 +12,7 @@ use super::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_m
 use super::raw_row::PartRow;
 use super::row_changes::{Fate, LoadedRow, RowChanges, byte_change, bytes_of, not_loaded};
 use crate::error::{Result, StoreError};
-use crate::lookup::{self, CANDIDATES_MAX, COMPARED_BYTES_MAX, column_of};
+use crate::lookup::{self, Ambiguity, CANDIDATES_MAX, COMPARED_BYTES_MAX, column_of};
 use crate::row_values::RowValues;
 use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
 
@@ -28,8 +28,7 @@ pub struct GuestRow {
 enum Matching {
     None,
     One(u64),
-    /// Or too many that may.
-    Several,
+    Unclear(Ambiguity),
 }
 
 impl<V: Copy> RowChanges<V> {
@@ -65,7 +64,7 @@ impl<V: Copy> RowChanges<V> {
         Ok((id, RowAction::Inserted))
     }
 
-    /// Updates the row whose value in an index is the same, or inserts one; `None` if several rows match, or if so many
+    /// Updates the row whose value in an index is the same, or inserts one. Neither if several rows match, or if so many
     /// rows may match that they are not all compared: a row that is there must not be inserted again.
     pub fn upsert(
         &mut self,
@@ -73,7 +72,7 @@ impl<V: Copy> RowChanges<V> {
         row: NewRow,
         leftover: &mut LeftoverFields,
         now_ms: i64,
-    ) -> Result<Option<(RowId, RowAction)>> {
+    ) -> Result<std::result::Result<(RowId, RowAction), Ambiguity>> {
         let matching = match row.values.cells()?.get(column_of(index)) {
             Some(raw) => self.matching(index, &row.values.cells()?, raw)?,
             None => Matching::None,
@@ -82,14 +81,14 @@ impl<V: Copy> RowChanges<V> {
         match matching {
             Matching::None => {
                 leftover.insert(&project.table, &row)?;
-                self.insert(row, now_ms).map(Some)
+                self.insert(row, now_ms).map(Ok)
             }
             Matching::One(position) => {
                 let stored = self.row(position).ok_or_else(not_loaded)?.values.clone();
                 let writes = writes_into_match(&project.table, index, &stored.cells()?, &row, leftover)?;
-                self.update(position, &writes, now_ms).map(Some)
+                self.update(position, &writes, now_ms).map(Ok)
             }
-            Matching::Several => Ok(None),
+            Matching::Unclear(why) => Ok(Err(why)),
         }
     }
 
@@ -99,11 +98,11 @@ impl<V: Copy> RowChanges<V> {
         let candidates = self.matches.get(&(index, hash)).ok_or_else(not_loaded)?;
         let (mut matching, mut compared_bytes) = (Matching::None, self.compared_bytes);
         if candidates.len() > CANDIDATES_MAX {
-            return Ok(Matching::Several);
+            return Ok(Matching::Unclear(Ambiguity::TooMany));
         }
         for position in candidates {
             if compared_bytes > COMPARED_BYTES_MAX {
-                matching = Matching::Several;
+                matching = Matching::Unclear(Ambiguity::TooLong);
                 break;
             }
             let Some(row) = self.row(*position) else { continue };
@@ -117,7 +116,7 @@ impl<V: Copy> RowChanges<V> {
                 continue;
             }
             if matching != Matching::None {
-                matching = Matching::Several;
+                matching = Matching::Unclear(Ambiguity::Several);
                 break;
             }
             matching = Matching::One(*position);

@@ -10,6 +10,7 @@ use super::make::{
     project, row, row_id, write, writes,
 };
 use crate::error::StoreError;
+use crate::lookup::Ambiguity::{Several, TooMany};
 use crate::lookup::CANDIDATES_MAX;
 use crate::spans::Spans;
 use crate::store::Store;
@@ -118,7 +119,7 @@ pub(super) async fn an_ambiguous_match_writes_nothing(store: &dyn Store) {
     let sent =
         vec![row(10, &[(MAIL, "2"), (NAME, "9")]), row(11, &[(MAIL, "10e-1")]), row(12, &[(MAIL, "3")])];
     let refused = store.insert_rows(NewRows { match_on: Some(MAIL), ..batch(id, version, sent) }).await;
-    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if indexes == &[1]), "{refused:?}");
+    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(at)) if at == &[(1, Several)]), "{refused:?}");
     let page = store.rows(id, PageStart::Offset(0), 10).await.unwrap();
     assert_eq!(names(&page.rows), ["", "", ""]);
 }
@@ -138,14 +139,11 @@ pub(super) async fn spellings_of_a_number_beyond_those_compared_are_refused(stor
     // One more is inserted, and then all are too many: none is taken for new because it was not compared.
     let last = CANDIDATES_MAX + 2;
     let refused = upsert(rows(2_001, last)).await;
-    let expected: Vec<usize> = vec![last - 1];
-    assert!(
-        matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if *indexes == expected),
-        "{refused:?}"
-    );
+    let expected = vec![(last - 1, TooMany)];
+    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(at)) if *at == expected), "{refused:?}");
     insert(store, id, vec![row(3_001, &[(MAIL, &spelling(last))])]).await;
     let refused = upsert(vec![row(4_001, &[(MAIL, &spelling(last))]), row(4_002, &[(MAIL, "\"2\"")])]).await;
-    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if indexes == &[0]), "{refused:?}");
+    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(at)) if at == &[(0, TooMany)]), "{refused:?}");
     assert_eq!(store.rows(id, PageStart::Offset(0), 100).await.unwrap().total, CANDIDATES_MAX as u64 + 1);
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::harness::api::Version;
 use crate::harness::runner::scenarios;
 use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
 
@@ -10,6 +11,8 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("access", Own:
     an_open_project_is_read_without_a_key,
     without_a_key_nobody_sees_what_requests_are_made_with,
     v3_refuses_in_the_order_it_promises,
+    a_project_that_cannot_be_used_is_told_before_what_is_wrong_with_a_request,
+    a_disabled_project_takes_only_what_enables_it,
     v3_and_v2_have_their_own_paths_and_words,
 );
 
@@ -52,8 +55,8 @@ impl Operation {
         self.method == "GET" && self.names_team() && self.names_project()
     }
 
-    /// What comes back when it is tried on this project, with things in it that do not exist.
-    fn try_on(&self, api: &Api, slug: &str, project: &str) -> Answer {
+    /// Where it is tried on this project, with things in it that do not exist.
+    fn path_on(&self, slug: &str, project: &str) -> String {
         let nobody = "0190f0e0a1b27c3d8e4f0123456789ab";
         let path = self
             .template
@@ -74,8 +77,12 @@ impl Operation {
             Some("find") => "?text=x",
             _ => "",
         };
-        let path = format!("{path}{query}");
-        let request = Request::new(self.method, path);
+        format!("{path}{query}")
+    }
+
+    /// What comes back then.
+    fn try_on(&self, api: &Api, slug: &str, project: &str) -> Answer {
+        let request = Request::new(self.method, self.path_on(slug, project));
         api.send(match &self.body {
             Some(body) => request.json(body),
             None => request,
@@ -196,6 +203,84 @@ fn v3_refuses_in_the_order_it_promises() {
     // All of that before a body is looked at.
     let wrong = |api: &Api, slug: &str| api.post(format!("/v3/{slug}/{}/rows", table.id), json!(1)).status();
     assert_eq!([wrong(&bad, "x"), wrong(&anonymous, "x"), wrong(&anonymous, "default")], [403, 404, 401]);
+}
+
+fn a_project_that_cannot_be_used_is_told_before_what_is_wrong_with_a_request() {
+    let server = Server::start(&[("ROWMILL_BODY_BYTES_MAX", "100000")]);
+    let api = server.api();
+    let foreign = server.team("stranger").table(&["Name"]);
+    let disabled = api.table(&["Name"]);
+    disabled.patch("", json!({ "settings": { "api": { "enabled": false } } })).ok();
+    let operations = Operation::all(api.document());
+    for operation in operations.iter().filter(|operation| operation.names_project()) {
+        let wrong = |project: &str| -> Vec<Answer> {
+            let path = operation.path_on("default", project);
+            let request = || Request::new(operation.method, path.clone());
+            let joint = if path.contains('?') { '&' } else { '?' };
+            let mut wrong = vec![Request::new(operation.method, format!("{path}{joint}bogus=1&bogus=2"))];
+            if operation.method == "POST" {
+                wrong.push(request().header("Idempotency-Key", ""));
+            }
+            if operation.body.is_some() {
+                wrong.push(request());
+                wrong.push(request().text("{"));
+                wrong.push(request().text("[7]"));
+                wrong.push(request().text(r#"{"bogus":1,"title":7}"#));
+                wrong.push(request().text(&format!("[{}]", " ".repeat(100_001))));
+                wrong.push(request().bytes(b"{}".to_vec()).header("Content-Type", "text/plain"));
+                wrong.push(request().text("{}").header("Content-Encoding", "br"));
+            }
+            wrong.into_iter().map(|request| api.send(request)).collect()
+        };
+        for answer in wrong(&disabled.id) {
+            answer.refused(403, "api_disabled");
+        }
+        for project in [foreign.id.as_str(), "nonsense"] {
+            for answer in wrong(project) {
+                answer.refused(404, "project_not_found");
+            }
+        }
+    }
+    // What is not there in the project is not told either.
+    for path in ["/rows/nope", "/columns/nope", "/views/nope", "/rows?viewId=nope"] {
+        disabled.get(path).refused(403, "api_disabled");
+    }
+}
+
+fn a_disabled_project_takes_only_what_enables_it() {
+    let server = Server::start(&[]);
+    let api = server.api();
+    for version in [Version::V4, Version::V3] {
+        let api = api.clone().in_version(version);
+        let table = api.table(&["Name"]);
+        let settings = |enabled: Value| json!({ "api": { "enabled": enabled } });
+        table.patch("", json!({ "settings": settings(json!(false)) })).ok();
+        for refused in [
+            json!({}),
+            json!({ "title": "New" }),
+            json!({ "title": "" }),
+            json!({ "title": 7 }),
+            json!({ "settings": settings(json!("true")) }),
+            json!({ "settings": settings(json!(false)), "title": 7 }),
+            json!({ "settings": { "api": { "requireKey": false } } }),
+        ] {
+            table.patch("", refused).refused(403, "api_disabled");
+        }
+        // What would enable it is told what is wrong with it.
+        for (body, place) in [
+            (json!({ "settings": settings(json!(true)), "title": "" }), "title"),
+            (json!({ "settings": settings(json!(true)), "title": 7 }), "title"),
+            (json!({ "settings": settings(json!(true)), "bogus": 7 }), "bogus"),
+        ] {
+            table.patch("", body).offends(&[place]);
+            table.get("").refused(403, "api_disabled");
+        }
+        table.patch("", json!({ "settings": settings(json!(true)), "title": "New" })).ok();
+        assert_eq!(table.get("").ok()["project"]["title"], "New");
+        table.patch("", json!({ "settings": settings(json!(false)) })).ok();
+        table.patch("", json!({ "settings": null })).ok();
+        table.get("").ok();
+    }
 }
 
 fn v3_and_v2_have_their_own_paths_and_words() {

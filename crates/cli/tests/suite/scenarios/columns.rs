@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::harness::api::Version;
 use crate::harness::runner::scenarios;
-use crate::harness::{Api, Scenario, Table};
+use crate::harness::table::strings;
+use crate::harness::{Api, Request, Scenario, Table};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("columns", Versions:
     seven_templates_are_listed,
@@ -153,7 +154,33 @@ fn order_inserts_and_shifts_without_holes(api: &Api) {
     let id = table.column("B").to_owned();
     table.delete(&format!("/columns/{id}")).ok();
     assert_eq!(orders(&table), "Input G D C E F A");
-    for order in [json!(-1), json!(1.5), json!("1"), json!(null)] {
+    // Numbers that no list can be as long as, and other spellings of whole numbers.
+    for order in
+        ["4294967296", "9007199254740993", "18446744073709551616", "1e300", "123456789012345678901234567890"]
+    {
+        let id = table.column("C").to_owned();
+        let body = format!(r#"{{"order":{order}}}"#);
+        let sent = Request::new("PATCH", table.path(&format!("/columns/{id}"))).text(&body);
+        let patched = api.send(sent).ok();
+        assert_eq!(
+            (&patched["column"]["order"], strings(&patched["appliedFixes"]).len()),
+            (&json!(6), 1),
+            "{order}"
+        );
+        let body = format!(r#"{{"templateId":"manual","header":"Far","order":{order}}}"#);
+        let made = api.send(Request::post(table.path("/columns")).text(&body)).created();
+        assert_eq!(
+            (&made["column"]["order"], strings(&made["appliedFixes"]).len()),
+            (&json!(7), 1),
+            "{order}"
+        );
+        table.delete(&format!("/columns/{}", made["column"]["id"].as_str().unwrap())).ok();
+    }
+    let sent = Request::new("PATCH", table.path(&format!("/columns/{}", table.column("C"))))
+        .text(r#"{"order":3.0}"#);
+    assert_eq!(api.send(sent).ok()["appliedFixes"], json!([]));
+    assert_eq!(orders(&table), "Input G D C E F A");
+    for order in [json!(-1), json!(1.5), json!(-1e300), json!("1"), json!(null)] {
         let refusal = table.patch(&format!("/columns/{}", table.column("A")), json!({ "order": order }));
         refusal.offends(&["order"]);
     }
@@ -349,6 +376,8 @@ fn a_wrong_word_within_configuration_is_named_at_its_own_place(api: &Api) {
     for (template, config, place) in [
         ("http-api", json!({ "apiConfig": { "method": "BREW" } }), "apiConfig.method"),
         ("ai-text", json!({ "aiConfig": { "provider": "oracle" } }), "aiConfig.provider"),
+        ("manual", json!({ "rateLimit": { "requests": 1 } }), "rateLimit.perSeconds"),
+        ("manual", json!({ "rateLimit": { "perSeconds": 1 } }), "rateLimit.requests"),
     ] {
         let column = table.add_column(json!({ "templateId": template }));
         let mut body = config.clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::table::query_of;
+use crate::harness::table::{encoded, query_of};
 use crate::harness::{Answer, Api, Request, Scenario, Server, Table, eventually};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("files", Shared:
@@ -318,6 +318,10 @@ fn files_that_are_none_are_refused(api: &Api) {
     assert_eq!(table.rows(&[])["pagination"]["totalRows"], 0);
     table.get("/export?format=xlsx").offends(&["format"]);
     table.get("/export?columnIds=col_nope").offends(&["columnIds"]);
+    let filters = encoded(r#"[{"columnId":"nope","operator":"nope","value":1}]"#);
+    let wrong = format!("/export?format=xlsx&columnIds=col_nope&sorting=x&filters={filters}&bogus=1");
+    let places = ["bogus", "columnIds", "filters[0].columnId", "filters[0].operator", "format", "sorting"];
+    table.get(&wrong).offends(&places);
     table.get("/export?viewId=view_nope").refused(404, "view_not_found");
 }
 

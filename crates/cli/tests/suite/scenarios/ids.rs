@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::harness::api::Version;
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Request, Scenario, Table, server};
 
@@ -145,19 +146,32 @@ fn row_and_view_ids_of_another_project_name_nothing(api: &Api) {
     let row = other.insert(json!({ "Name": "Ada" })).remove(0);
     let view = other.post("/views", json!({ "name": "All" })).created()["view"]["id"].clone();
     let view = view.as_str().unwrap();
-    for id in [row.as_str(), "row_0190f0e0b3c47d5e8f60123456789abc", "nope", &"x".repeat(255)] {
+    for id in [row.as_str(), "row_0190f0e0b3c47d5e8f60123456789abc", "nope", &"x".repeat(3_000)] {
         table.get(&format!("/rows/{id}")).refused(404, "row_not_found");
         table.patch(&format!("/rows/{id}"), json!({ "Name": "x" })).refused(404, "row_not_found");
         assert_eq!(table.delete_rows(&[id]).ok()["deletedCount"], 0);
         let cells = json!({ "cells": [{ "rowId": id, "columnId": "_trigger", "value": 1 }] });
         table.patch("/cells", cells).refused(404, "row_not_found");
     }
-    for id in [view, "view_0190f0e0c5d67e8f80123456789abcde", "nope"] {
+    let long = "x".repeat(3_000);
+    for id in [view, "view_0190f0e0c5d67e8f80123456789abcde", "nope", &long] {
         table.patch(&format!("/views/{id}"), json!({ "name": "x" })).refused(404, "view_not_found");
         table.delete(&format!("/views/{id}")).refused(404, "view_not_found");
         table.list(&[("viewId", id)]).refused(404, "view_not_found");
+        table.post("/trigger", json!({ "viewId": id })).refused(404, "view_not_found");
+        if api.version == Version::V4 {
+            for rest in
+                ["/export?", "/find?text=x&", "/groups?columnId=_trigger&", "/summary?columnIds=_trigger&"]
+            {
+                table.get(&format!("{rest}viewId={id}")).refused(404, "view_not_found");
+            }
+        }
     }
-    for id in [other.column("Name"), "col_4fJq0ZtR9xWb", "nope", "Name"] {
+    table.list(&[("viewId", "")]).refused(404, "view_not_found");
+    table.post("/trigger", json!({ "rowIds": [long] })).refused(404, "row_not_found");
+    table.post("/trigger", json!({ "columnIds": [long] })).refused(404, "column_not_found");
+    assert_eq!(table.post("/stop", json!({ "rowIds": [long], "columnIds": [long] })).ok()["stoppedCount"], 0);
+    for id in [other.column("Name"), "col_4fJq0ZtR9xWb", "nope", "Name", &long] {
         table.patch(&format!("/columns/{id}"), json!({ "header": "x" })).refused(404, "column_not_found");
         table.delete(&format!("/columns/{id}")).refused(404, "column_not_found");
     }

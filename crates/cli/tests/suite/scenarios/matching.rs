@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::harness::api::Version;
 use crate::harness::runner::scenarios;
 use crate::harness::table::{encoded, strings};
-use crate::harness::{Answer, Api, Scenario, Table};
+use crate::harness::{Answer, Api, Request, Scenario, Table};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("matching", Versions:
     a_row_that_matches_is_updated_else_inserted,
@@ -15,6 +16,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("matching", Versions:
     an_empty_value_matches_nothing,
     of_twins_in_one_body_the_later_updates_the_earlier,
     several_stored_matches_are_400_and_change_nothing,
+    what_is_not_compared_is_told_as_such,
     equal_is_the_same_text,
     letter_case_counts_unless_it_is_ignored,
     unknown_fields_never_overwrite_a_value,
@@ -122,6 +124,24 @@ fn several_stored_matches_are_400_and_change_nothing(api: &Api) {
         .offends(&["[1]"]);
     upsert(&table, "Email", json!({ "rows": [{ "Email": "a" }] })).offends(&["rows[0]"]);
     assert_eq!(table.values("Name", &[]), [Value::Null, Value::Null, Value::Null]);
+}
+
+/// Texts that read as one number are compared one by one, so there may not be any number of them.
+fn what_is_not_compared_is_told_as_such(api: &Api) {
+    let table = api.table(&["Price"]);
+    let spelling = |zeros: usize| json!({ "Price": format!("1.{}", "0".repeat(zeros)) });
+    table.insert((1..=65).map(spelling).collect());
+    let refused = upsert(&table, "Price", json!([{ "Price": "2" }, { "Price": "1.0" }]));
+    let message = refused.offends(&["[1]"])["details"][0]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("more than 64 existing rows") && message.contains("one spelling"), "{message}");
+    assert!(!message.contains("several"), "{message}");
+    if api.version == Version::V4 {
+        let file = Request::post(table.path("/import?matchOn=Price")).bytes(b"Price\n2\n1.0\n".to_vec());
+        let told = api.send(file.header("Content-Type", "text/csv")).ok();
+        assert_eq!((&told["importedCount"], &told["rejectedCount"]), (&json!(1), &json!(1)), "{told}");
+        let reason = told["rejected"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains("more than 64 existing rows"), "{reason}");
+    }
 }
 
 fn equal_is_the_same_text(api: &Api) {

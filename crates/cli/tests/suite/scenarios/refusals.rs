@@ -16,7 +16,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("refusals", Shared:
     a_field_that_is_given_twice_is_400_in_every_typed_body,
     an_unknown_field_in_a_typed_body_is_400_naming_it,
     an_unknown_or_repeated_query_parameter_is_400_naming_it,
-    query_and_body_are_checked_before_what_the_path_names,
+    a_project_that_is_not_there_comes_before_query_and_body,
     u_0000_is_400_in_every_string,
     half_a_surrogate_pair_and_broken_utf_8_are_400,
     a_malformed_request_is_refused_and_the_server_lives,
@@ -312,28 +312,27 @@ fn an_unknown_or_repeated_query_parameter_is_400_naming_it(api: &Api) {
 }
 
 /// One order for all operations: a request that is wrong in itself is told so, whatever it is about.
-fn query_and_body_are_checked_before_what_the_path_names(api: &Api) {
-    let unknown = |rest: &str| format!("/v4/projects/proj_0190f0e0a1b27c3d8e4f0123456789ab{rest}");
-    for (wrong, place, right) in [
-        ("/rows?pageSize=0", "pageSize", "/rows?pageSize=1"),
-        ("/rows?filters=x", "filters", "/rows"),
-        ("/export?format=pdf", "format", "/export?format=csv"),
-        ("/summary", "columnIds", "/summary?columnIds=col_000000000000"),
-        ("/groups", "columnId", "/groups?columnId=col_000000000000"),
-        ("/find", "text", "/find?text=x"),
+fn a_project_that_is_not_there_comes_before_query_and_body(api: &Api) {
+    let table = api.table(&["Name"]);
+    let unknown = "proj_0190f0e0a1b27c3d8e4f0123456789ab";
+    for (rest, place) in [
+        ("/rows?pageSize=0", "pageSize"),
+        ("/rows?filters=x", "filters"),
+        ("/export?format=pdf", "format"),
+        ("/summary", "columnIds"),
+        ("/groups", "columnId"),
+        ("/find", "text"),
     ] {
-        api.get(unknown(wrong)).offends(&[place]);
-        api.get(unknown(right)).refused(404, "project_not_found");
+        table.get(rest).offends(&[place]);
+        api.get(format!("/v4/projects/{unknown}{rest}")).refused(404, "project_not_found");
     }
-    let row = "0190f0e0a1b27c3d8e4f0123456789ab";
-    let cell = json!({ "rowId": row, "columnId": "col_000000000000", "value": 1 });
-    for (rest, wrong, place, right) in [
-        ("/cells", json!({}), "cells", json!({ "cells": [cell] })),
-        ("", json!({ "title": 7 }), "title", json!({ "title": "New" })),
-    ] {
-        api.patch(unknown(rest), wrong).offends(&[place]);
-        api.patch(unknown(rest), right).refused(404, "project_not_found");
+    for (rest, wrong, place) in [("/cells", json!({}), "cells"), ("", json!({ "title": 7 }), "title")] {
+        table.patch(rest, wrong.clone()).offends(&[place]);
+        api.patch(format!("/v4/projects/{unknown}{rest}"), wrong).refused(404, "project_not_found");
     }
+    // What the path names in a project comes behind them.
+    let row = table.path("/rows/0190f0e0a1b27c3d8e4f0123456789ab");
+    api.send(Request::new("PATCH", row).text("{")).refused(400, "invalid_json");
 }
 
 fn u_0000_is_400_in_every_string(api: &Api) {

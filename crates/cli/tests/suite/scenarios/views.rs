@@ -92,6 +92,16 @@ fn views_are_listed_by_order(api: &Api) {
     assert_eq!(table.patch(&path(&views[2]), json!({ "order": 0 })).ok()["view"]["order"], 0);
     assert_eq!(names(&table), "C A B");
     table.patch(&path(&views[2]), json!({ "order": 99 })).ok();
+    for order in [json!(4_294_967_296_u64), json!(u64::MAX), json!(1e300), json!(2.0)] {
+        assert_eq!(
+            table.patch(&path(&views[2]), json!({ "order": order })).ok()["view"]["order"],
+            2,
+            "{order}"
+        );
+    }
+    for order in [json!(-1), json!(0.5), json!("1"), json!(null)] {
+        table.patch(&path(&views[2]), json!({ "order": order })).offends(&["order"]);
+    }
     assert_eq!(names(&table), "A B C");
     table.delete(&path(&views[0])).ok();
     assert_eq!(names(&table), "B C");

@@ -14,7 +14,7 @@ use super::project::Row;
 use super::state::State;
 use crate::changes::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match};
 use crate::error::{Result, StoreError};
-use crate::lookup::{self, CANDIDATES_MAX, column_of};
+use crate::lookup::{self, Ambiguity, CANDIDATES_MAX, column_of};
 use crate::types::{
     GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, RowAction, WriteCells, WrittenCells,
 };
@@ -36,14 +36,14 @@ impl State {
             for (index, row) in rows.iter().enumerate() {
                 let matches = match match_on {
                     Some(slot) => state.matches(id, slot, row)?,
-                    None => Vec::new(),
+                    None => Ok(Vec::new()),
                 };
-                match matches.as_slice() {
-                    [] => {
+                match matches.as_deref() {
+                    Ok([]) => {
                         leftover.insert(&state.entry(id)?.project.table, row)?;
                         outcomes.push(state.insert_row(changes, id, row, now_ms)?);
                     }
-                    [position] => {
+                    Ok([position]) => {
                         let entry = state.entry(id)?;
                         let Some(stored) = entry.rows.get(position) else { continue };
                         let (table, index) = (&entry.project.table, match_on.unwrap_or_default());
@@ -51,7 +51,8 @@ impl State {
                             writes_into_match(table, index, &stored.values.cells()?, row, &mut leftover)?;
                         outcomes.push(state.update_row(changes, (id, *position), &writes, now_ms)?);
                     }
-                    _ => ambiguous.push(index),
+                    Ok(_) => ambiguous.push((index, Ambiguity::Several)),
+                    Err(why) => ambiguous.push((index, *why)),
                 }
             }
             Inserted::check_new(&outcomes, new_rows_max)?;
@@ -71,10 +72,15 @@ impl State {
     }
 
     /// The rows whose value in a slot is the sent one. An empty value matches nothing.
-    fn matches(&self, id: ProjectId, slot: Slot, sent: &NewRow) -> Result<Vec<u64>> {
+    fn matches(
+        &self,
+        id: ProjectId,
+        slot: Slot,
+        sent: &NewRow,
+    ) -> Result<std::result::Result<Vec<u64>, Ambiguity>> {
         let cells = sent.values.cells()?;
         let Some(wanted) = cells.get(column_of(slot)).filter(|raw| !Value::parse(raw).is_empty()) else {
-            return Ok(Vec::new());
+            return Ok(Ok(Vec::new()));
         };
         let (mut found, mut candidates) = (Vec::new(), Vec::new());
         let hash = lookup::hash_of(slot, &cells);
@@ -87,8 +93,7 @@ impl State {
                 found.push(*position);
             }
         }
-        // More than are compared count as several that match.
-        Ok(if candidates.len() > CANDIDATES_MAX { candidates } else { found })
+        Ok(if candidates.len() > CANDIDATES_MAX { Err(Ambiguity::TooMany) } else { Ok(found) })
     }
 
     fn insert_row(
