@@ -23,6 +23,7 @@ pub mod fan_out;
 pub mod filter;
 pub mod format;
 pub mod guest;
+pub mod heap;
 pub mod hook;
 pub mod ids;
 pub mod integration;
