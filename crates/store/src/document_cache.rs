@@ -221,10 +221,11 @@ mod tests {
     fn one_that_is_in_use_stays_for_others() {
         let cache = DocumentCache::default();
         cache.put(1, parsed(1, 1, BYTES_MAX));
-        let used = cache.get(1, 1);
+        let first = cache.get(1, 1);
         cache.put(2, parsed(2, 1, BYTES_MAX));
-        assert!(cache.get(1, 1).is_some());
-        drop(used);
+        let second = cache.get(2, 1);
+        assert!(first.is_some() && second.is_some() && cache.get(1, 1).is_some());
+        drop((first, second));
         assert!(cache.get(2, 1).is_some() && cache.get(1, 1).is_none());
     }
 

@@ -84,12 +84,13 @@ mod tests {
                 .unwrap();
         let values = Record::pack([(1, "2")]);
         let other = Record::pack([(1, "3")]);
+        let states = CellStates::IDLE;
         for (room, is_compiled) in [(COMPILED_BYTES_MAX, true), (1, false)] {
             let mut room = ConditionRoom(room);
             let condition = Condition::of(&filters, &mut Sources::of(&table), &mut room).unwrap();
             assert_eq!(matches!(condition, Condition::Compiled(_)), is_compiled);
             for (values, holds) in [(&values, true), (&other, false)] {
-                let row = RowView::new(&table, values.cells().unwrap(), &CellStates::IDLE);
+                let row = RowView::new(&table, values.cells().unwrap(), &states);
                 assert_eq!(condition.refusal(&row, Timestamp::UNIX_EPOCH).is_none(), holds);
             }
         }
