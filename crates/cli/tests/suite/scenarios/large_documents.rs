@@ -44,12 +44,12 @@ fn copies(api: &Api, table: &Table) -> Vec<String> {
 /// Asks about all projects at once on a server that has read none of them, and says by how much its memory grew.
 fn growth_when_asked(server: &mut Server, projects: &[String]) -> u64 {
     server.crash_and_restart();
-    let api = server.api();
+    let api = &server.api();
     let before = memory(server, "VmRSS");
     thread::scope(|scope| {
         for project in projects {
             for _ in 0..REQUESTS_EACH {
-                scope.spawn(|| {
+                scope.spawn(move || {
                     assert_eq!(api.get(format!("/v4/projects/{project}/rows")).ok()["rows"], json!([]))
                 });
             }
