@@ -232,13 +232,9 @@ impl Store for PostgresStore {
             return Ok(Some(project));
         }
         let _turn = self.node.documents.read_turn(id).await;
-        if let Some(project) = documents::cached(&self.node.documents, &state) {
-            return Ok(Some(project));
-        }
         let input = (self.node(), id);
         self.node.read(input, |tx, (node, id)| Box::pin(documents::load(tx, &node.documents, *id))).await
     }
-
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
         let (projects, doubt) = (vec![save.project.id], doubt(save.once.as_ref()));
         let input = (self.node(), save);

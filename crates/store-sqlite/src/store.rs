@@ -234,13 +234,10 @@ impl Store for SqliteStore {
             return Ok(project);
         }
         let _turn = self.documents.read_turn(id).await;
-        match find()? {
-            Found::Whole(project) => Ok(project),
-            Found::Unparsed => self.readers.read_then(
-                |connection| documents::read(connection, &self.documents, id),
-                |loaded| loaded.map(|loaded| loaded.parse(&self.documents)).transpose(),
-            ),
-        }
+        self.readers.read_then(
+            |connection| documents::read(connection, &self.documents, id),
+            |loaded| loaded.map(|loaded| loaded.parse(&self.documents)).transpose(),
+        )
     }
 
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
@@ -382,7 +379,6 @@ impl Store for SqliteStore {
     }
 
     async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
-        // While it is in use its document stays in the cache.
         let Some(_used) = self.project(project).await? else { return Ok(None) };
         self.readers.read(|connection| runs::processing_status(connection, &self.documents, project))
     }
