@@ -208,7 +208,7 @@ impl App {
         estimate: &mut ColumnEstimate,
     ) -> Result<()> {
         let sizes = self.prompt_bytes(stored, column, rows).await?;
-        let schema = config.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+        let schema = config.output_schema.as_ref().map_or(0, |schema| schema.get().len());
         let usual = config.prompt.len() + config.system.as_ref().map_or(0, String::len);
         let bytes = mean(&sizes).unwrap_or_else(|| count(usual as u64)) + count(schema as u64);
         let input = bytes / BYTES_A_TOKEN + AROUND_TOKENS;

@@ -1,12 +1,14 @@
 //! Prices and caps of a team, and what was spent.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rowmill_model::estimate::Estimate;
 use rowmill_model::prices::{ModelPrice, ProviderPrice};
 use rowmill_model::spending::COMPARISONS;
-use rowmill_model::{Amount, Cap, ColumnId, Offence, ProjectId, RunId, SpendingSettings, Spent, TeamId};
+use rowmill_model::{
+    Amount, Cap, Column, ColumnId, Offence, Project, ProjectId, RunId, SpendingSettings, Spent, TeamId,
+};
 use rowmill_store::spending::{CapStanding, LedgerEntry, LedgerLine, RunCap, TeamSpending};
 use rowmill_store::{StoreError, StoredProject};
 
@@ -29,6 +31,20 @@ pub struct Spending {
     pub settings: SpendingSettings,
     pub caps: Vec<CapStanding>,
     pub now_ms: i64,
+}
+
+/// What a project and its columns are called.
+struct Names {
+    title: String,
+    /// By the columns' ids.
+    headers: HashMap<String, String>,
+}
+
+impl Names {
+    fn of(project: &Project) -> Self {
+        let header = |column: &Column| (column.id.to_string(), column.header.clone());
+        Self { title: project.title.clone(), headers: project.table.columns.iter().map(header).collect() }
+    }
 }
 
 impl App {
@@ -92,27 +108,27 @@ impl App {
         let team = caller.with_key()?.team;
         let limits = self.project_limits(caller).await?;
         let mut lines = Vec::new();
-        let mut known: BTreeMap<ProjectId, Option<StoredProject>> = BTreeMap::new();
+        // Only the names: the documents of all projects together may be large.
+        let mut known: BTreeMap<ProjectId, Option<Names>> = BTreeMap::new();
         for LedgerLine { project, entry } in self.store.ledger(team, first_day, last_day).await? {
             if limits.as_ref().is_some_and(|limits| !limits.allows_project(project)) {
                 continue;
             }
-            let stored = match known.entry(project) {
+            let names = match known.entry(project) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(self.store.project(project).await?),
+                Entry::Vacant(entry) => {
+                    entry.insert(self.store.project(project).await?.map(|stored| Names::of(&stored.project)))
+                }
             };
-            let stored = stored.as_ref();
             let LedgerEntry { day, column, provider, person, spent, tries: _ } = entry;
             let header = match column.as_str() {
                 COMPARISONS => Some("Comparisons of prompts".to_owned()),
-                id => stored
-                    .and_then(|stored| stored.project.table.by_id(id))
-                    .map(|column| column.header.clone()),
+                id => names.as_ref().and_then(|names| names.headers.get(id).cloned()),
             };
             lines.push(UsageLine {
                 day,
                 project,
-                title: stored.map(|stored| stored.project.title.clone()),
+                title: names.as_ref().map(|names| names.title.clone()),
                 header,
                 column,
                 provider,

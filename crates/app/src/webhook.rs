@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use rowmill_model::bounded_json::{self, Bounds};
 use rowmill_model::guest::{Delivery, GuestEvent};
-use rowmill_model::{ColumnId, ColumnType, ProjectId, Record, RowId, TeamId};
+use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, TeamId};
 use rowmill_store::received::NewReceived;
 use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject};
 use sha2::Sha256;
@@ -116,34 +116,37 @@ impl App {
             Err(taken) => return Ok(Event { is_ignored: true, taken, ..Event::default() }),
         };
         for _ in 0..ATTEMPTS_MAX {
-            let connected = self.store.projects_of_event(team, event.event_id.clone()).await?;
-            let connected_count = connected.len();
+            let following = self.store.projects_of_event(team, event.event_id.clone()).await?;
+            let (mut connected_count, mut guests) = (0, Vec::new());
+            signed_for.clear();
+            // One at a time, because together their documents may be large.
+            for id in following {
+                let Some(stored) = self.store.project(id).await? else { continue };
+                connected_count += 1;
+                if self.takes(&stored.project, body, proof, signed_for) {
+                    guests.push(self.guest_write(&stored, &event)?);
+                }
+            }
             if connected_count == 0 {
                 let taken = Taken::ignored(unfollowed(&event.event_id));
                 return Ok(Event { is_ignored: true, taken, ..Event::default() });
             }
-            let (signed, right_for) = self.signed(connected, body, proof);
-            *signed_for = right_for;
-            if signed.is_empty() {
+            if guests.is_empty() {
                 return Err(Error::InvalidSignature);
             }
             let left = self.new_rows_max(team).await?.unwrap_or(u64::MAX);
             let new_bytes_max = self.new_bytes_max(team).await?;
-            let guests = signed
-                .iter()
-                .zip(0..)
-                .map(|(stored, place): (_, u64)| {
-                    let write = self.guest_write(stored, &event, place < left)?;
-                    Ok(GuestWrite { new_bytes_max, ..write })
-                })
-                .collect::<Result<_>>()?;
+            for (guest, place) in guests.iter_mut().zip(0..) {
+                guest.may_create = place < left;
+                guest.new_bytes_max = new_bytes_max;
+            }
+            let matched_projects = guests.len();
             match self.store.upsert_guests(guests).await {
                 // A project's columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale | StoreError::UnknownProject) => {}
                 outcome => {
                     let written = outcome.map_err(|error| self.quota_error(error))?;
-                    let taken = taken_of(written, signed.len(), connected_count);
-                    let matched_projects = signed.len();
+                    let taken = taken_of(written, matched_projects, connected_count);
                     return Ok(Event { matched_projects, is_ignored: false, taken });
                 }
             }
@@ -168,47 +171,38 @@ impl App {
         })
     }
 
-    /// The projects that take this delivery: those that ask for no signature, and those it is right for. Also which
-    /// ones it is right for.
-    fn signed(
+    /// Whether a project takes this delivery: it asks for no signature, or the delivery has the right one. Then it is put into
+    /// `signed_for`.
+    fn takes(
         &self,
-        connected: Vec<StoredProject>,
+        project: &Project,
         body: &[u8],
         proof: Proof<'_>,
-    ) -> (Vec<StoredProject>, Vec<ProjectId>) {
+        signed_for: &mut Vec<ProjectId>,
+    ) -> bool {
         let now_seconds = self.clock.now_ms() / 1000;
-        let mut signed_for = Vec::new();
-        let takes = |stored: &StoredProject| {
-            let id = stored.project.id;
-            let is_right = match (self.signing_secret(&stored.project), proof) {
-                (SigningSecret::None, _) => return true,
-                (_, Proof::Before(projects)) => projects.contains(&id),
-                (SigningSecret::Known(secret), Proof::Signature(signature)) => {
-                    signature.is_some_and(|signature| is_signed(body, signature, &secret, now_seconds))
-                }
-                (SigningSecret::Unopened, Proof::Signature(_)) => {
-                    tracing::warn!(
-                        project = %id,
-                        "the webhook's signing secret was encrypted with another secret key; set it again"
-                    );
-                    false
-                }
-            };
-            if is_right {
-                signed_for.push(id);
+        let id = project.id;
+        let is_right = match (self.signing_secret(project), proof) {
+            (SigningSecret::None, _) => return true,
+            (_, Proof::Before(projects)) => projects.contains(&id),
+            (SigningSecret::Known(secret), Proof::Signature(signature)) => {
+                signature.is_some_and(|signature| is_signed(body, signature, &secret, now_seconds))
             }
-            is_right
+            (SigningSecret::Unopened, Proof::Signature(_)) => {
+                tracing::warn!(
+                    project = %id,
+                    "the webhook's signing secret was encrypted with another secret key; set it again"
+                );
+                false
+            }
         };
-        let taking = connected.into_iter().filter(takes).collect();
-        (taking, signed_for)
+        if is_right {
+            signed_for.push(id);
+        }
+        is_right
     }
 
-    fn guest_write(
-        &self,
-        stored: &StoredProject,
-        event: &GuestEvent,
-        may_create: bool,
-    ) -> Result<GuestWrite> {
+    fn guest_write(&self, stored: &StoredProject, event: &GuestEvent) -> Result<GuestWrite> {
         let now_ms = self.clock.now_ms();
         let table = &stored.project.table;
         let internal = |error: serde_json::Error| Error::Internal(error.into());
@@ -238,7 +232,7 @@ impl App {
             version: stored.version,
             guest_id: event.guest_id.clone(),
             event_at_ms: event.created_at_ms,
-            may_create,
+            may_create: true,
             new_bytes_max: None,
             now_ms,
             row,

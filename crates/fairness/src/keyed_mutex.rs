@@ -10,6 +10,9 @@ use tokio::sync::OwnedMutexGuard;
 /// From this many on, mutexes that nobody holds are swept up.
 const SWEEP_FROM: usize = 1_024;
 
+/// A mutex that is held until this is dropped.
+pub type KeyGuard = OwnedMutexGuard<()>;
+
 #[derive(Debug)]
 pub struct KeyedMutex<K>(Mutex<HashMap<K, Weak<tokio::sync::Mutex<()>>>>);
 
@@ -21,7 +24,7 @@ impl<K> Default for KeyedMutex<K> {
 
 impl<K: Eq + Hash> KeyedMutex<K> {
     /// Waits until nobody else holds the mutex of this key.
-    pub async fn lock(&self, key: K) -> OwnedMutexGuard<()> {
+    pub async fn lock(&self, key: K) -> KeyGuard {
         let mutex = {
             let mut mutexes = self.0.lock();
             if mutexes.len() >= SWEEP_FROM {

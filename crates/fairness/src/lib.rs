@@ -10,6 +10,6 @@ mod semaphore;
 mod tenant;
 
 pub use crate::compute::{compute, turn};
-pub use crate::keyed_mutex::KeyedMutex;
+pub use crate::keyed_mutex::{KeyGuard, KeyedMutex};
 pub use crate::semaphore::{FairSemaphore, Permit};
 pub use crate::tenant::Tenant;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::raw_json::RawJson;
 use crate::research::Research;
 
 /// Configuration of an AI column.
@@ -33,7 +34,7 @@ pub struct AiConfig {
     /// The JSON Schema for the response of an `ai-json` or `ai-research` column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
-    pub output_schema: Option<serde_json::Value>,
+    pub output_schema: Option<RawJson>,
     /// Whom to ask if the first choice fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<AiFallback>,
@@ -48,6 +49,13 @@ pub struct AiConfig {
     /// How an `ai-research` column finds its answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub research: Option<Research>,
+}
+
+impl AiConfig {
+    /// The schema for the response, parsed.
+    pub fn schema(&self) -> Option<serde_json::Value> {
+        self.output_schema.as_ref().map(RawJson::value)
+    }
 }
 
 /// `realtime`: each cell is asked as soon as it is its turn. `batch`: cells are collected and sent through the provider's

@@ -13,6 +13,7 @@ use crate::ids::ColumnId;
 pub use crate::lookup::{
     ALL_DISABLED, FindCompany, FindPeople, Lookup, LookupTask, VerifyEmail, WaterfallEmail, WaterfallProvider,
 };
+use crate::raw_json::RawJson;
 use crate::record::Slot;
 pub use crate::research::Research;
 pub use crate::web_scraper::{Crawl, RenderMode, ScrapeFormat, ScrapeSelectors, WebScraper};
@@ -274,8 +275,8 @@ pub struct ApiConfig {
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
     pub query: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub body: serde_json::Value,
+    #[serde(default, skip_serializing_if = "RawJson::is_null")]
+    pub body: RawJson,
     /// The part of the response to store: a dotted path or JSONPath.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1_000))]

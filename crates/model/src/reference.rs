@@ -8,8 +8,6 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
-
 use crate::column::{Column, FanOut, WebScraper};
 use crate::limits::{NAME_CHARS_MAX, SECRET_NAME_CHARS_MAX};
 use crate::path::Path;
@@ -266,17 +264,7 @@ pub fn for_each_template_at(column: &mut Column, mut visit: impl FnMut(&str, Sec
         for (name, text) in &mut api.query {
             visit(&format!("apiConfig.query.{name}"), Secrets::Allowed, text);
         }
-        for_each_string(&mut api.body, &mut |text| visit("apiConfig.body", Secrets::Allowed, text));
-    }
-}
-
-/// Hands out every string value, however deep; keys are left alone.
-fn for_each_string(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
-    match value {
-        Value::String(text) => visit(text),
-        Value::Array(values) => values.iter_mut().for_each(|value| for_each_string(value, visit)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| for_each_string(value, visit)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        api.body.for_each_string(|text| visit("apiConfig.body", Secrets::Allowed, text));
     }
 }
 

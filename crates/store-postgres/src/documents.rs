@@ -28,6 +28,10 @@ pub(crate) async fn planned(tx: &mut Tx, documents: &Documents, state: &State) -
     if let Some(parsed) = documents.get(state.num, state.version) {
         return Ok(parsed);
     }
+    let _turn = documents.parse_turn().await;
+    if let Some(parsed) = documents.get(state.num, state.version) {
+        return Ok(parsed);
+    }
     let sql = "SELECT document, views FROM rowmill.projects WHERE project = $1";
     let found = tx.query(sql, &[&state.num]).await?;
     let row = found.first().ok_or_else(|| StoreError::Damaged("a project has no document".to_owned()))?;

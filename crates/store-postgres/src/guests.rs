@@ -6,28 +6,19 @@ use rowmill_model::plan::{StartedBy, block_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::changes::{GuestRow, Look, slots_of};
-use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError, StoredProject};
+use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError};
 
 use crate::convert::{signed, unsigned};
-use crate::documents::{self, Documents};
+use crate::documents::Documents;
 use crate::project_state::{self, Busy};
 use crate::row_changes::OpenProject;
 use crate::transaction::Tx;
 use crate::trash;
 
-pub(crate) async fn projects_of_event(
-    tx: &mut Tx,
-    documents: &Documents,
-    team: TeamId,
-    event_id: &str,
-) -> Result<Vec<StoredProject>> {
+pub(crate) async fn projects_of_event(tx: &mut Tx, team: TeamId, event_id: &str) -> Result<Vec<ProjectId>> {
     let sql = "SELECT id FROM rowmill.projects WHERE team = $1 AND event_id = $2 ORDER BY project";
     let found = tx.query(sql, &[&team.0, &event_id]).await?;
-    let mut following = Vec::with_capacity(found.len());
-    for row in &found {
-        following.extend(documents::load(tx, documents, ProjectId::from_uuid(row.get(0))).await?);
-    }
-    Ok(following)
+    Ok(found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect())
 }
 
 pub(crate) async fn upsert(

@@ -231,10 +231,10 @@ impl Store for PostgresStore {
         if let Some(project) = documents::cached(&self.node.documents, &state) {
             return Ok(Some(project));
         }
+        let _turn = self.node.documents.read_turn(id).await;
         let input = (self.node(), id);
         self.node.read(input, |tx, (node, id)| Box::pin(documents::load(tx, &node.documents, *id))).await
     }
-
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
         let (projects, doubt) = (vec![save.project.id], doubt(save.once.as_ref()));
         let input = (self.node(), save);
@@ -264,10 +264,10 @@ impl Store for PostgresStore {
             .await
     }
 
-    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<ProjectId>> {
         self.node
-            .read((self.node(), team, event_id), |tx, (node, team, event_id)| {
-                Box::pin(guests::projects_of_event(tx, &node.documents, *team, event_id))
+            .read((team, event_id), |tx, (team, event_id)| {
+                Box::pin(guests::projects_of_event(tx, *team, event_id))
             })
             .await
     }
@@ -374,6 +374,7 @@ impl Store for PostgresStore {
         if let Some(parsed) = self.node.documents.get(state.num, state.version) {
             return runs::processing_status_of(parsed, &state).map(Some);
         }
+        let _turn = self.node.documents.read_turn(project).await;
         self.node
             .read((self.node(), project), |tx, (node, project)| {
                 Box::pin(runs::processing_status(tx, &node.documents, *project))

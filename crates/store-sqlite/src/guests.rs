@@ -1,33 +1,29 @@
 //! Guests of events: one row each in every project that follows the event.
 
-use rowmill_model::TeamId;
 use rowmill_model::plan::StartedBy;
+use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::changes::{GuestRow, Look, slots_of};
-use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
+use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::convert::{backend, uuid_of};
-use crate::documents::{self, Documents};
+use crate::documents::Documents;
 use crate::project_state;
 use crate::row_changes::OpenProject;
 use crate::trash;
 
 pub(crate) fn projects_of_event(
     connection: &Connection,
-    documents: &Documents,
     team: TeamId,
     event_id: &str,
-) -> Result<Vec<StoredProject>> {
-    let ids = connection
+) -> Result<Vec<ProjectId>> {
+    connection
         .prepare_cached("SELECT id FROM projects WHERE team = ?1 AND event_id = ?2 ORDER BY num")
         .and_then(|mut query| {
             let ids = query.query_map((team.0.as_bytes(), event_id), |row| uuid_of(row, 0))?;
-            ids.collect::<rusqlite::Result<Vec<_>>>()
+            ids.map(|id| id.map(ProjectId::from_uuid)).collect()
         })
-        .map_err(backend)?;
-    let load =
-        |id| documents::load(connection, documents, rowmill_model::ProjectId::from_uuid(id)).transpose();
-    ids.into_iter().filter_map(load).collect()
+        .map_err(backend)
 }
 
 pub(crate) fn upsert(

@@ -229,13 +229,15 @@ impl Store for SqliteStore {
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
-        match self.readers.read_one(|connection| documents::find(connection, &self.documents, id))? {
-            Found::Whole(project) => Ok(project),
-            Found::Unparsed => self.readers.read_then(
-                |connection| documents::read(connection, &self.documents, id),
-                |loaded| loaded.map(|loaded| loaded.parse(&self.documents)).transpose(),
-            ),
+        let find = || self.readers.read_one(|connection| documents::find(connection, &self.documents, id));
+        if let Found::Whole(project) = find()? {
+            return Ok(project);
         }
+        let _turn = self.documents.read_turn(id).await;
+        self.readers.read_then(
+            |connection| documents::read(connection, &self.documents, id),
+            |loaded| loaded.map(|loaded| loaded.parse(&self.documents)).transpose(),
+        )
     }
 
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
@@ -258,9 +260,8 @@ impl Store for SqliteStore {
         self.change_by(weight, move |connection, documents| rows::insert(connection, documents, batch)).await
     }
 
-    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
-        self.readers
-            .read(|connection| guests::projects_of_event(connection, &self.documents, team, &event_id))
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<ProjectId>> {
+        self.readers.read(|connection| guests::projects_of_event(connection, team, &event_id))
     }
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
@@ -378,6 +379,7 @@ impl Store for SqliteStore {
     }
 
     async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
+        let Some(_used) = self.project(project).await? else { return Ok(None) };
         self.readers.read(|connection| runs::processing_status(connection, &self.documents, project))
     }
 

@@ -41,7 +41,7 @@ mod work;
 mod write_health;
 
 pub use crate::batches::BatchStore;
-pub use crate::document_cache::{DocumentCache, ParsedDocument};
+pub use crate::document_cache::{DocumentCache, ParsedDocument, ReadTurn};
 pub use crate::error::{Result, StoreError};
 pub use crate::import_jobs::{
     ENDED_IMPORTS_MAX, ImportClaim, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep,

@@ -151,8 +151,9 @@ pub trait Store:
     /// Inserts rows, or with a match column updates those that match. All or nothing.
     async fn insert_rows(&self, rows: NewRows) -> Result<Inserted>;
 
-    /// A team's projects that follow an event and take webhooks for it, oldest first.
-    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>>;
+    /// A team's projects that follow an event and take webhooks for it, oldest first. Only their ids: together their documents
+    /// may be large.
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<ProjectId>>;
 
     /// Makes or updates one row a guest and project, however many callers do so at once. An event older
     /// than the one last taken changes nothing. All of one delivery is written, or none.

@@ -35,7 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("moving", &["store", "model", "clock"]),
     ("store-sqlite", &["store", "model", "fairness", "telemetry", "clock"]),
     ("store-postgres", &["store", "model", "fairness", "telemetry", "test-postgres", "clock"]),
-    ("store", &["model", "telemetry", "clock"]),
+    ("store", &["model", "fairness", "telemetry", "clock"]),
     ("providers", &["model", "fairness", "telemetry", "clock"]),
     ("model", &["json-schema"]),
     ("json-schema", &[]),

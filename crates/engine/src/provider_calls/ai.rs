@@ -82,7 +82,7 @@ impl ProviderCalls {
             return Ok(self.reused(cell, task.digest(), true, Box::pin(self.research(&task))).await);
         }
         let output = match cell.column.data_shape {
-            DataShape::Json => Output::Json(config.output_schema.clone()),
+            DataShape::Json => Output::Json(config.schema()),
             DataShape::Text | DataShape::Waterfall | DataShape::ScrapeResult => Output::Text,
         };
         let question = Question {

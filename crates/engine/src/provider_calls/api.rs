@@ -4,7 +4,6 @@ use rowmill_model::cell::Meta;
 use rowmill_model::column::{ApiConfig, HttpMethod, StatusRange};
 use rowmill_model::{Column, TeamId};
 use rowmill_providers::http_api::{self, Answer, Body, Call};
-use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use url::Url;
 
@@ -97,15 +96,15 @@ pub(super) fn filled(
     };
     let (headers, query) = (texts(&config.headers), texts(&config.query));
     let url = fill.address(&config.url);
-    let body = match &config.body {
-        Json::Null => None,
+    let body = match config.body.text() {
+        None if config.body.is_null() => None,
+        None => Some(Body::Json(fill.json(config.body.get()))),
         // A text that is JSON once it is filled in is meant as such.
-        Json::String(text) => {
-            let text = fill.text(text);
+        Some(text) => {
+            let text = fill.text(&text);
             let is_json = text.trim_start().starts_with(['{', '[']) && is_json(&text);
             Some(if is_json { Body::Json(text) } else { Body::Text(text) })
         }
-        body => Some(Body::Json(fill.json(body))),
     };
     let secrets = fill.into_secrets()?;
     Ok(Call { method: config.method, url, headers, query, body, secrets })

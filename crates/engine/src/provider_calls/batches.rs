@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use rowmill_model::cell::Meta;
+use rowmill_model::column::AiConfig;
 use rowmill_model::{Column, DataShape, ErrorCode, TeamId, pricing};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::llm::batch::{BatchApi, BatchOutcome};
@@ -136,7 +137,7 @@ fn reach(
 fn shape(column: &Column, model: String, text: &str) -> Question {
     let config = column.ai_config.as_ref();
     let output = match column.data_shape {
-        DataShape::Json => Output::Json(config.and_then(|config| config.output_schema.clone())),
+        DataShape::Json => Output::Json(config.and_then(AiConfig::schema)),
         DataShape::Text | DataShape::Waterfall | DataShape::ScrapeResult => Output::Text,
     };
     Question {

@@ -200,7 +200,7 @@ impl<'a> RowMaker<'a> {
         for (column, text) in &config.mapping {
             let part = match MappedFrom::read(text).map_err(invalid)? {
                 MappedFrom::Item(path) => Part::Item(path),
-                MappedFrom::Row(text) => Part::Constant(row.json(&Json::from(text))),
+                MappedFrom::Row(text) => Part::Constant(row.json_text(text)),
             };
             fields.push((column.clone(), part));
         }

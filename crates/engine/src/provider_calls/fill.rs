@@ -11,6 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rowmill_model::path::Path;
 use rowmill_model::reference::{Piece, Reference, pieces, whole_reference};
 use rowmill_model::row::RowView;
+use rowmill_model::value::replace_strings;
 use rowmill_model::{CellStates, ErrorCode, Value};
 use rowmill_providers::Secret;
 use serde_json::Value as Json;
@@ -76,11 +77,17 @@ impl<'a> Fill<'a> {
         out
     }
 
-    /// JSON text.
-    pub(super) fn json(&mut self, template: &Json) -> String {
-        let mut out = String::new();
-        self.push_json(&mut out, template);
-        out
+    /// JSON text with its strings filled in; one that is nothing but a reference becomes the value it leads to.
+    pub(super) fn json(&mut self, template: &str) -> String {
+        replace_strings(template, |text| text.contains("@{").then(|| self.json_text(text))).into_owned()
+    }
+
+    /// One string of it.
+    pub(super) fn json_text(&mut self, text: &str) -> String {
+        match whole_reference(text) {
+            Some(inner) => self.value_json(inner),
+            None => Json::from(self.text(text)).to_string(),
+        }
     }
 
     /// Refuses texts with a reference that could not be filled in.
@@ -104,38 +111,6 @@ impl<'a> Fill<'a> {
                 let message = format!("The team has no secret named `{name}`. Add it in the settings.");
                 Err(CallOutcome::failed(ErrorCode::MissingCredentials, message))
             }
-        }
-    }
-
-    fn push_json(&mut self, out: &mut String, template: &Json) {
-        match template {
-            Json::String(text) => match whole_reference(text) {
-                Some(inner) => out.push_str(&self.value_json(inner)),
-                None => out.push_str(&Json::from(self.text(text)).to_string()),
-            },
-            Json::Array(items) => {
-                out.push('[');
-                for (place, item) in items.iter().enumerate() {
-                    if place > 0 {
-                        out.push(',');
-                    }
-                    self.push_json(out, item);
-                }
-                out.push(']');
-            }
-            Json::Object(fields) => {
-                out.push('{');
-                for (place, (name, value)) in fields.iter().enumerate() {
-                    if place > 0 {
-                        out.push(',');
-                    }
-                    out.push_str(&Json::from(name.as_str()).to_string());
-                    out.push(':');
-                    self.push_json(out, value);
-                }
-                out.push('}');
-            }
-            Json::Null | Json::Bool(_) | Json::Number(_) => out.push_str(&template.to_string()),
         }
     }
 
@@ -267,7 +242,8 @@ mod tests {
             "@{b}": [1, true, null, "@{secret.TOKEN}"]
         });
         let expected = r#"{"whole":12345678901234567890,"deep":{"a":[1,{"b":"x"}]},"text":"<12345678901234567890>","none":null,"@{b}":[1,true,null,"s3 cret"]}"#;
-        assert_eq!(fill.json(&template), expected);
+        assert_eq!(fill.json(&template.to_string()), expected);
+        assert_eq!(fill.json(r#"[1.10,"@{b}"]"#), "[1.10,12345678901234567890]");
         assert_eq!(fill.into_secrets().unwrap(), [Secret::new("s3 cret")]);
     }
 

@@ -92,7 +92,7 @@ fn missing_credential(column: &Column, credentials: &TeamCredentials) -> Option<
 fn ai(column: &Column, credentials: &TeamCredentials) -> Option<Payees> {
     let config = column.ai_config.as_ref()?;
     let model = Model::choose(Choice::first(config), credentials).ok()?;
-    let schema = config.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+    let schema = config.output_schema.as_ref().map_or(0, |schema| schema.get().len());
     let bytes = config.prompt.len() + config.system.as_ref().map_or(0, String::len) + schema + INPUT_BYTES;
     // A token is three bytes at least, nearly always.
     let prompt_tokens = f64::from(u32::try_from(bytes / 3).unwrap_or(u32::MAX));

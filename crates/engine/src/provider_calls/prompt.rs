@@ -72,7 +72,7 @@ fn shared_bytes(config: &AiConfig) -> usize {
     let words = |template: &str| -> usize {
         pieces(template).map(|piece| if let Piece::Text(text) = piece { text.len() } else { 0 }).sum()
     };
-    let schema = config.output_schema.as_ref().map_or(0, |schema| schema.to_string().len());
+    let schema = config.output_schema.as_ref().map_or(0, |schema| schema.get().len());
     let research = if config.research.is_some() { RESEARCH_BYTES } else { 0 };
     words(&config.prompt) + config.system.as_deref().map_or(0, words) + schema + research
 }

@@ -209,7 +209,7 @@ pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence
     let schema = |column: &Column| column.ai_config.as_ref().and_then(|ai| ai.output_schema.clone());
     // One that is stored already is not judged again: a rename must still go through.
     if let Some(sent) = schema(column).filter(|sent| Some(sent) != schema(stored).as_ref())
-        && let Err(message) = check_schema(&sent)
+        && let Err(message) = check_schema(&sent.value())
     {
         offences.push(Offence::new("aiConfig.outputSchema", message));
     }

@@ -146,7 +146,7 @@ fn a_condition_may_name_columns_by_their_headers() {
 fn a_stored_schema_is_not_judged_again() {
     let mut table = table();
     let index = table.position("col_ai-json").unwrap();
-    table.columns[index].ai_config.as_mut().unwrap().output_schema = Some(json!({"type": "text"}));
+    table.columns[index].ai_config.as_mut().unwrap().output_schema = Some(json!({"type": "text"}).into());
     check_on(&table, "col_ai-json", &json!({"header": "Renamed"}), &[], &json!({"header": "Renamed"}));
     let other = json!({"aiConfig": {"outputSchema": {"type": "texts"}}});
     check_refused(patch_in(&table, "col_ai-json", &other), &["aiConfig.outputSchema"], &other);

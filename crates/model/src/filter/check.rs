@@ -100,9 +100,9 @@ impl Check {
     ) -> Option<(Self, bool)> {
         use Operator as O;
         let check = match filter.operator {
-            O::StatusIs => Self::Status(vec![CellStatus::parse(filter.value.as_str()?)?]),
-            O::StatusIn => Self::Status(words(&filter.value, CellStatus::parse)?),
-            O::ErrorCodeIn => Self::ErrorCode(words(&filter.value, ErrorCode::parse)?),
+            O::StatusIs => Self::Status(vec![CellStatus::parse(&filter.value.text()?)?]),
+            O::StatusIn => Self::Status(words(&filter.value.value(), CellStatus::parse)?),
+            O::ErrorCodeIn => Self::ErrorCode(words(&filter.value.value(), ErrorCode::parse)?),
             O::IsStale => Self::Stale,
             O::IsManual => Self::Manual,
             _ => Self::Value(Box::new(ValueCheck::compile(filter, format, patterns)?)),
@@ -134,6 +134,7 @@ impl ValueCheck {
         use Operator as O;
         let format = shared_format.map(|format| &**format);
         let Filter { column_id: _, operator, value, path: _, case_sensitive, time_zone } = filter;
+        let value = &value.value();
         let (zone, case_sensitive) = (zone(time_zone.as_deref())?, *case_sensitive);
         let among = |values: &[Json]| Among::new(values, case_sensitive, &zone);
         let cells = |values: &[Json]| match format {

@@ -1,10 +1,12 @@
 //! Filters as they are sent and stored.
 
+use serde::de::Error as _;
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::operator::Operator;
 use crate::ids::ColumnId;
+use crate::raw_json::RawJson;
 
 /// Filters that must all hold. None at all hold for every row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -12,7 +14,7 @@ use crate::ids::ColumnId;
 pub struct Filters(pub Vec<FilterNode>);
 
 /// A filter, or several joined.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum FilterNode {
     Group { conjunction: Conjunction, filters: Vec<FilterNode> },
@@ -30,21 +32,16 @@ pub enum Conjunction {
 }
 
 /// A condition on one column.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     pub column_id: ColumnId,
     pub operator: Operator,
     /// What the cell is compared with; null for operators that take nothing.
-    #[serde(default)]
-    pub value: serde_json::Value,
+    pub value: RawJson,
     /// Looks at a part of the cell's value; see [`crate::path::Path`].
-    #[serde(default)]
     pub path: Option<String>,
-    #[serde(default)]
     pub case_sensitive: bool,
     /// The IANA zone of dates without an offset, and of calendar days; UTC without one.
-    #[serde(default)]
     pub time_zone: Option<String>,
 }
 
@@ -109,14 +106,10 @@ fn operands_size(nodes: &[FilterNode]) -> usize {
     nodes.iter().map(size).sum()
 }
 
-fn value_size(value: &serde_json::Value) -> usize {
-    use serde_json::Value as Json;
-    match value {
-        Json::String(text) => 1 + text.len() / VALUE_BYTES,
-        Json::Array(values) => 1 + values.iter().map(value_size).sum::<usize>(),
-        Json::Object(fields) => 1 + fields.values().map(value_size).sum::<usize>(),
-        Json::Null | Json::Bool(_) | Json::Number(_) => 1,
-    }
+/// At least the values there are: a comma in a text counts, too.
+fn value_size(value: &RawJson) -> usize {
+    let text = value.get();
+    1 + text.bytes().filter(|byte| *byte == b',').count().max(text.len() / VALUE_BYTES)
 }
 
 fn collect<'a>(nodes: &'a [FilterNode], ids: &mut Vec<&'a ColumnId>) {
@@ -154,6 +147,36 @@ impl Conjunction {
 
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|conjunction| conjunction.word() == word)
+    }
+}
+
+/// The fields of a filter and of a group.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fields {
+    conjunction: Option<Conjunction>,
+    filters: Option<Vec<FilterNode>>,
+    column_id: Option<ColumnId>,
+    operator: Option<Operator>,
+    #[serde(default)]
+    value: RawJson,
+    path: Option<String>,
+    #[serde(default)]
+    case_sensitive: bool,
+    time_zone: Option<String>,
+}
+
+/// By hand, because what serde derives would parse all values first to find out which of the two it is.
+impl<'de> Deserialize<'de> for FilterNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Fields { conjunction, filters, column_id, operator, value, path, case_sensitive, time_zone } =
+            Fields::deserialize(deserializer)?;
+        if let (Some(conjunction), Some(filters)) = (conjunction, filters) {
+            return Ok(Self::Group { conjunction, filters });
+        }
+        let column_id = column_id.ok_or_else(|| D::Error::missing_field("columnId"))?;
+        let operator = operator.ok_or_else(|| D::Error::missing_field("operator"))?;
+        Ok(Self::Filter(Filter { column_id, operator, value, path, case_sensitive, time_zone }))
     }
 }
 

@@ -93,7 +93,7 @@ fn pattern_flaw(filters: &[FilterNode], patterns: &mut PatternBudget) -> Option<
     filters.iter().find_map(|node| match node {
         FilterNode::Group { conjunction: _, filters } => pattern_flaw(filters, patterns),
         FilterNode::Filter(Filter { operator: Operator::Matches, value, case_sensitive, .. }) => {
-            let compiled = patterns.compile(value.as_str()?, *case_sensitive);
+            let compiled = patterns.compile(&value.text()?, *case_sensitive);
             compiled.err().map(|error| error.message())
         }
         FilterNode::Filter(_) => None,

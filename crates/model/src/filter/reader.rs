@@ -157,7 +157,7 @@ impl<'t> Reader<'t> {
             self.offences.extend(wrong.into_iter().take(room));
             return None;
         }
-        let value = reader.stored(value);
+        let value = reader.stored(value).into();
         let column_id = column?.id.clone();
         Some(Filter { column_id, operator, value, path, case_sensitive, time_zone })
     }

@@ -9,7 +9,7 @@ use crate::column::{
 };
 use crate::row::REFERENCE_HOPS_MAX;
 use crate::table::Table;
-use crate::value::canonical;
+use crate::value::{canonical, quote_long_numbers};
 
 /// A number for all of a column that decides what its results are. What only says how often, how fast or how long
 /// to ask is left out, and so are whom to ask if that fails and what the column is called.
@@ -39,8 +39,8 @@ pub(super) fn asking(column: &Column, table: &Table) -> u64 {
         json(data_shape),
         ai(ai_config.as_ref()),
         task_config.as_ref().map(task).unwrap_or_default(),
-        without(json(api_config), "timeoutSeconds"),
-        json(run_condition),
+        without(exact(api_config), "timeoutSeconds"),
+        exact(run_condition),
         references,
     ];
     xxh3_64(&canonical(&Json::from_iter(parts).to_string()))
@@ -48,6 +48,12 @@ pub(super) fn asking(column: &Column, table: &Table) -> u64 {
 
 fn json(part: &impl Serialize) -> Json {
     serde_json::to_value(part).unwrap_or_default()
+}
+
+/// The same where there may be raw JSON. Numbers that a value would round are text: so they stood in what older versions stored.
+fn exact(part: &impl Serialize) -> Json {
+    let text = serde_json::to_string(part).unwrap_or_default();
+    serde_json::from_str(&quote_long_numbers(&text)).unwrap_or_default()
 }
 
 fn without(mut config: Json, field: &str) -> Json {

@@ -6,12 +6,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::asking::asking;
 use super::askings::Redefined;
+use super::condition::{Condition, ConditionRoom};
 use super::mark::Mark;
 use super::prompt_inputs::PromptInput;
 use crate::cell::Details;
 use crate::cell_status::CellStatus;
 use crate::column::Column;
-use crate::filter::Predicate;
 use crate::ids::ColumnId;
 use crate::project::Project;
 use crate::record::Slot;
@@ -49,7 +49,7 @@ pub(super) struct Planned {
     pub(super) inputs: Vec<Input>,
     /// Parts of cells that its prompt reads.
     pub(super) prompt_inputs: Vec<PromptInput>,
-    pub(super) condition: Option<Predicate>,
+    pub(super) condition: Option<Condition>,
     /// The processed columns that must have settled first, by their place in the plan.
     pub(super) waits: BTreeSet<usize>,
     /// All slots that are looked at to run it.
@@ -92,12 +92,12 @@ impl Planned {
 impl Plan {
     pub fn of(project: &Project) -> Self {
         let table = &project.table;
-        let mut sources = Sources::of(table);
+        let (mut sources, mut room) = (Sources::of(table), ConditionRoom::default());
         let processed: Vec<&Column> =
             table.columns.iter().filter(|column| column.kind.is_processed()).collect();
         let place = |slot: Slot| processed.iter().position(|column| column.slot == slot);
         let mut columns: Vec<Planned> =
-            processed.iter().map(|column| planned(column, &mut sources, &place)).collect();
+            processed.iter().map(|column| planned(column, &mut sources, &mut room, &place)).collect();
         for index in 0..columns.len() {
             let inputs = columns.get(index).map(|planned| planned.inputs.as_slice()).unwrap_or_default();
             for root in inputs.iter().filter_map(|input| input.processed).collect::<Vec<_>>() {
@@ -242,7 +242,12 @@ impl Plan {
     }
 }
 
-fn planned(column: &Column, sources: &mut Sources<'_>, place: &impl Fn(Slot) -> Option<usize>) -> Planned {
+fn planned(
+    column: &Column,
+    sources: &mut Sources<'_>,
+    room: &mut ConditionRoom,
+    place: &impl Fn(Slot) -> Option<usize>,
+) -> Planned {
     let table = sources.table();
     let inputs = column.dependencies.iter().filter_map(|dependency| {
         let column = table.by_id(dependency.column_id.as_str())?;
@@ -257,13 +262,12 @@ fn planned(column: &Column, sources: &mut Sources<'_>, place: &impl Fn(Slot) -> 
         })
     });
     let inputs = inputs.collect();
-    let condition = &column.run_condition;
     Planned {
         slot: column.slot,
         asked: asking(column, table),
         inputs,
         prompt_inputs: PromptInput::of(column, sources),
-        condition: (!condition.is_empty()).then(|| Predicate::compile_with(condition, sources)),
+        condition: Condition::of(&column.run_condition, sources, room),
         waits: BTreeSet::new(),
         reads: reads(column, sources),
     }

@@ -50,10 +50,8 @@ impl Plan {
         if let Some(label) = column.prompt_inputs.iter().find_map(|input| input.missing(row)) {
             return Verdict::Skip(missing_input(label));
         }
-        match &column.condition {
-            Some(condition) if !condition.holds(row, now) => Verdict::Skip(condition_not_met(condition)),
-            _ => Verdict::Run,
-        }
+        let refusal = column.condition.as_ref().and_then(|condition| condition.refusal(row, now));
+        refusal.map_or(Verdict::Run, Verdict::Skip)
     }
 }
 

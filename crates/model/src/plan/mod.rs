@@ -9,6 +9,7 @@ mod asking;
 mod askings;
 pub(crate) mod block;
 mod causes;
+mod condition;
 mod dependencies;
 mod ending;
 mod judge;

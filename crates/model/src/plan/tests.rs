@@ -256,7 +256,7 @@ fn a_condition_waits_for_what_it_looks_at_and_skips() {
     let filter = Filter {
         column_id: ColumnId::new("c"),
         operator: crate::filter::Operator::IsNotEmpty,
-        value: serde_json::Value::Null,
+        value: crate::RawJson::default(),
         path: None,
         case_sensitive: false,
         time_zone: None,
@@ -280,7 +280,7 @@ fn conditions_that_look_at_each_other_do_not_stop_the_row() {
         Filters(vec![FilterNode::Filter(Filter {
             column_id: ColumnId::new(id),
             operator: crate::filter::Operator::IsEmpty,
-            value: serde_json::Value::Null,
+            value: crate::RawJson::default(),
             path: None,
             case_sensitive: false,
             time_zone: None,
@@ -515,7 +515,7 @@ fn a_column_reads_whatever_it_refers_to() {
     a.run_condition = Filters(vec![FilterNode::Filter(Filter {
         column_id: ColumnId::new("b"),
         operator: crate::filter::Operator::IsEmpty,
-        value: serde_json::Value::Null,
+        value: crate::RawJson::default(),
         path: None,
         case_sensitive: false,
         time_zone: None,

@@ -12,6 +12,7 @@ mod long_numbers;
 mod matching;
 pub mod number;
 pub(crate) mod raw;
+mod strings;
 mod tree;
 
 pub(crate) use canonical::canonical;
@@ -25,3 +26,4 @@ pub use long_numbers::quote_long_numbers;
 pub use matching::{MatchCase, match_key, matches};
 pub use number::Number;
 pub use raw::{elements, member, members, with_members};
+pub use strings::replace_strings;

@@ -55,10 +55,7 @@ pub(super) async fn a_guest_has_one_row_a_project(store: &dyn Store) {
         create(store, project.clone()).await;
     }
     create(store, following(5, 2, "evt", true)).await;
-    let ids = async |event: &str| {
-        let found = store.projects_of_event(first.team, event.to_owned()).await.unwrap();
-        found.iter().map(|stored| stored.project.id).collect::<Vec<_>>()
-    };
+    let ids = async |event: &str| store.projects_of_event(first.team, event.to_owned()).await.unwrap();
     assert_eq!(ids("evt").await, [first.id, second.id]);
     assert_eq!(ids("none").await, []);
     let both =

@@ -51,6 +51,7 @@ mod kept_answers;
 mod kept_pages;
 mod key_lifetimes;
 mod key_scopes;
+mod large_documents;
 mod large_rows;
 mod links;
 mod lists;
@@ -142,6 +143,7 @@ const ALL: &[&[Scenario]] = &[
     webhook_deliveries::OWN,
     outbound_webhooks::OWN,
     exhaustion::OWN,
+    large_documents::OWN,
     power_cuts::EMBEDDED,
     damage::EMBEDDED,
     disk_space::EMBEDDED,

@@ -46,7 +46,7 @@ impl<'a> Task<'a> {
         prompt: &'a Prompt,
         spending: Arc<TeamSpending>,
     ) -> Result<Self, CallOutcome> {
-        let shape = Shape::new(config.output_schema.as_ref())
+        let shape = Shape::new(config.schema().as_ref())
             .map_err(|words| invalid(format!("The column's output schema is not usable: {words}.")))?;
         let engines = engines(limits, credentials)?;
         let tools = instructions::tools(limits);

@@ -119,7 +119,7 @@ fn skipped_cells_run_when_what_their_condition_looks_at_changes() {
         let has_a_value = Filters(vec![FilterNode::Filter(Filter {
             column_id: ColumnId::new("a"),
             operator: crate::filter::Operator::IsNotEmpty,
-            value: serde_json::Value::Null,
+            value: crate::RawJson::default(),
             path: None,
             case_sensitive: false,
             time_zone: None,

@@ -303,13 +303,13 @@ impl Store for MemoryStore {
         self.attempt(|state, changes| state.insert_rows(changes, rows))
     }
 
-    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<ProjectId>> {
         self.read(|state| {
             let follows =
                 |entry: &&MemoryProject| connected_event(&entry.project.metadata) == Some(event_id.as_str());
             let mut found: Vec<&MemoryProject> = state.projects_of(team, None).filter(follows).collect();
             found.sort_by_key(|entry| entry.number);
-            Ok(found.into_iter().map(MemoryProject::stored).collect())
+            Ok(found.into_iter().map(|entry| entry.project.id).collect())
         })
     }
 
