@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
+use rowmill_model::path::allowance::{self, ROW_VISITS_MAX};
 use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input};
 use rowmill_model::pricing::note_list_cost;
 use rowmill_model::provider::Provider;
@@ -181,6 +182,10 @@ impl App {
         column: &Column,
         row: &RowView<'_>,
     ) -> Option<CellError> {
+        allowance::within(ROW_VISITS_MAX, || self.find_skip(project, column, row)).0
+    }
+
+    fn find_skip(&self, project: &Project, column: &Column, row: &RowView<'_>) -> Option<CellError> {
         let required = column.dependencies.iter().filter(|dependency| dependency.required);
         for dependency in required {
             let Some(input) = project.table.by_id(dependency.column_id.as_str()) else { continue };

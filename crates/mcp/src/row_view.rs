@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use rowmill_app::{Error, StoredRow};
 use rowmill_model::cell::Outcome as CellOutcome;
+use rowmill_model::path::allowance;
 use rowmill_model::row::RowView;
-use rowmill_model::{CellState, CellStatus, Column, Table};
+use rowmill_model::{CellState, CellStatus, Column, ColumnType, Table};
 use serde_json::{Map, Value, json};
 
 use crate::answer_size::{chars, put};
@@ -44,6 +45,10 @@ pub(crate) fn brief(
     let mut left_out = 0;
     for column in columns {
         let value = view.value(column).filter(|raw| raw != "null");
+        if value.is_none() && is_beyond_bounds(column) {
+            left_out += 1;
+            continue;
+        }
         let value = value.map(|raw| shown(&raw, room.cell_chars_max));
         let state = state_words(&view, column);
         let size =
@@ -66,6 +71,11 @@ pub(crate) fn brief(
         }
     }
     Ok(shown)
+}
+
+/// Whether a column's path was not followed, because those before it have looked at as much as an answer may.
+fn is_beyond_bounds(column: &Column) -> bool {
+    column.kind == ColumnType::Reference && allowance::is_spent()
 }
 
 /// How a processed cell stands, where that is not plain from its value.
@@ -94,8 +104,13 @@ pub(crate) fn whole_cell(
     offset: usize,
     chars_max: usize,
 ) -> Map<String, Value> {
-    let raw = view.value(column).unwrap_or_else(|| "null".into());
+    let found = view.value(column);
     let mut cell = Map::new();
+    if found.is_none() && is_beyond_bounds(column) {
+        let words = "not read: the paths of this row look at too many values; ask for fewer columns";
+        cell.insert("problem".to_owned(), words.into());
+    }
+    let raw = found.unwrap_or_else(|| "null".into());
     let part = Part::of(&raw, offset, chars_max);
     if part.is_whole() {
         cell.insert("value".to_owned(), parsed(&raw));

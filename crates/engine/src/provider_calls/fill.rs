@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rowmill_model::path::Path;
+use rowmill_model::path::allowance::{self, ROW_VISITS_MAX};
 use rowmill_model::reference::{Piece, Reference, pieces, whole_reference};
 use rowmill_model::row::RowView;
 use rowmill_model::value::replace_strings;
@@ -36,6 +37,8 @@ pub(super) struct Fill<'a> {
     climbs: bool,
     /// The first reference whose path finds too much.
     too_much: Option<String>,
+    /// What the paths of all references may still look at.
+    visits_left: usize,
 }
 
 impl<'a> Fill<'a> {
@@ -44,7 +47,15 @@ impl<'a> Fill<'a> {
         let cells =
             cells.map_err(|error| CallOutcome::failed(ErrorCode::InvalidInput, format!("{error}.")))?;
         let row = RowView::new(&cell.project.table, cells, &NO_STATES);
-        Ok(Self { row, secrets, used: Vec::new(), unknown: None, climbs: false, too_much: None })
+        Ok(Self {
+            row,
+            secrets,
+            used: Vec::new(),
+            unknown: None,
+            climbs: false,
+            too_much: None,
+            visits_left: ROW_VISITS_MAX,
+        })
     }
 
     pub(super) fn text(&mut self, template: &str) -> String {
@@ -137,6 +148,12 @@ impl<'a> Fill<'a> {
 
     /// The raw JSON a reference leads to.
     fn raw(&mut self, id: &str, path: &str) -> Option<Cow<'a, str>> {
+        let (raw, visits) = allowance::within(self.visits_left, || self.find(id, path));
+        self.visits_left -= visits;
+        raw
+    }
+
+    fn find(&mut self, id: &str, path: &str) -> Option<Cow<'a, str>> {
         let column = self.row.table().by_id(id)?;
         let Some(value) = self.row.value(column) else {
             if let Some(error) = self.row.too_much_found(column) {

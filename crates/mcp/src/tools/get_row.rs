@@ -1,5 +1,6 @@
 //! `get_row`: one row with everything known of its cells.
 
+use rowmill_model::path::allowance::{self, ROW_VISITS_MAX};
 use serde_json::{Map, Value, json};
 
 use crate::answer_size::{LIST_CHARS_MAX, chars, put};
@@ -38,11 +39,14 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let mut cells = Map::new();
     let mut left_out = Vec::new();
     let mut used = 0;
+    let mut visits_left = ROW_VISITS_MAX;
     for (index, column) in columns.iter().enumerate() {
         // What is left is shared by the columns that are still to come.
         let left = LIST_CHARS_MAX.saturating_sub(used);
         let share = (left / (columns.len() - index)).max(LIST_CHARS_MAX / 20);
-        let cell = Value::Object(whole_cell(&view, column, offset, share));
+        let (cell, visits) =
+            allowance::within(visits_left, || Value::Object(whole_cell(&view, column, offset, share)));
+        visits_left -= visits;
         used += chars(&cell) + column.header.chars().count() + 4;
         if used > LIST_CHARS_MAX + 500 && !cells.is_empty() {
             left_out.push(column.header.as_str());

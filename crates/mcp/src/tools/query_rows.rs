@@ -2,6 +2,7 @@
 
 use rowmill_app::{Cursor, ListRows, Page, Start, StoredProject, slots_shown};
 use rowmill_model::Column;
+use rowmill_model::path::allowance::{self, ROW_VISITS_MAX};
 use serde_json::{Value, json};
 
 use crate::answer_size::{LIST_CHARS_MAX, chars, fit, put};
@@ -86,6 +87,11 @@ impl Query<'_> {
 
     /// The rows, their values cut the more the more of them there are.
     fn shown(&self, page: &Page, chars_max: usize) -> Result<Vec<Value>, Refusal> {
+        // In two passes at most.
+        allowance::within(2 * ROW_VISITS_MAX, || self.shown_within(page, chars_max)).0
+    }
+
+    fn shown_within(&self, page: &Page, chars_max: usize) -> Result<Vec<Value>, Refusal> {
         let table = &self.stored.project.table;
         let row_chars_max = chars_max.saturating_sub(200);
         let rows = |room: Room| -> Result<Vec<Value>, Refusal> {

@@ -43,6 +43,11 @@ impl Predicate {
         &self.0
     }
 
+    /// How many filters there are, groups apart.
+    pub fn leaves(&self) -> usize {
+        self.0.iter().map(Node::leaves).sum()
+    }
+
     /// Whether each filter can be used.
     pub fn is_usable(&self) -> bool {
         self.0.iter().all(Node::is_usable)
@@ -137,6 +142,13 @@ fn leaf(filter: &Filter, sources: &mut Sources<'_>, patterns: &mut PatternBudget
 }
 
 impl Node {
+    fn leaves(&self) -> usize {
+        match self {
+            Self::Group(_, nodes) => nodes.iter().map(Self::leaves).sum(),
+            Self::Leaf(_) | Self::Never => 1,
+        }
+    }
+
     fn is_usable(&self) -> bool {
         match self {
             Self::Group(_, nodes) => nodes.iter().all(Self::is_usable),

@@ -1,5 +1,6 @@
 //! A path into a JSON value: dotted, or RFC 9535 JSONPath from `$`.
 
+pub mod allowance;
 mod query;
 mod steps;
 
@@ -55,6 +56,9 @@ impl Path {
     pub fn find<'a>(&self, raw: &'a str) -> Result<Option<Cow<'a, str>>, TooMuchFound> {
         match &self.0 {
             Route::Steps(steps) => {
+                if !steps.is_empty() {
+                    allowance::spend_bytes(raw.len())?;
+                }
                 let found = steps.iter().try_fold(raw.trim_ascii(), |raw, step| step.take(raw));
                 let found = found.filter(|found| !matches!(Value::parse(found), Value::Null));
                 Ok(found.map(Cow::Borrowed))

@@ -11,6 +11,7 @@ use std::ptr;
 use serde_json::Value as Json;
 use serde_json_path::JsonPath;
 
+use super::allowance;
 use crate::value::{Value, raw};
 
 /// A JSONPath within bounds.
@@ -56,7 +57,7 @@ const SELECTORS_MAX: usize = 64;
 const TEXT_BYTES: usize = 64;
 /// How many values a path may look at for each byte of the whole, and in all.
 const VISITS_EACH_MAX: usize = 64;
-const VISITS_MAX: usize = 1_000_000;
+const VISITS_MAX: usize = allowance::ROW_VISITS_MAX;
 /// What a path finds may take this many times the bytes of the whole: where it selects values within values, each byte is
 /// found several times.
 const FOUND_MAX: usize = 8;
@@ -83,11 +84,14 @@ impl Query {
 
     /// An array of the raw texts found, in the order found.
     pub(super) fn resolve(&self, raw: &str) -> Result<Option<String>, TooMuchFound> {
+        allowance::spend_bytes(raw.len())?;
         let Some(tree) = tree(raw, 0) else { return Ok(None) };
         let bytes = raw.len().saturating_add(SMALL_BYTES);
-        if self.cost.visits(&tree) > bytes.saturating_mul(VISITS_EACH_MAX).min(VISITS_MAX) {
+        let visits = self.cost.visits(&tree);
+        if visits > bytes.saturating_mul(VISITS_EACH_MAX).min(VISITS_MAX) {
             return Err(TooMuchFound);
         }
+        allowance::spend(visits)?;
         let nodes = self.path.query(&tree).all();
         if nodes.is_empty() {
             return Ok(None);

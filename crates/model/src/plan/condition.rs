@@ -56,6 +56,19 @@ impl Condition {
         }
     }
 
+    /// How much text is looked through to judge a row with so many bytes. Compiling takes as long as looking through some
+    /// times the text.
+    pub(super) fn judging_bytes(&self, row_bytes: usize) -> usize {
+        const COMPILING_TIMES: usize = 16;
+        match self {
+            Self::Compiled(condition) => condition.leaves().saturating_mul(row_bytes),
+            Self::Text(filters) => {
+                let compiling = filters.bytes().saturating_mul(COMPILING_TIMES);
+                filters.columns().len().saturating_mul(row_bytes).saturating_add(compiling)
+            }
+        }
+    }
+
     /// Adds what it takes besides itself. The text of operands is the project's.
     pub(super) fn weigh(&self, weight: &mut Weight) {
         match self {

@@ -21,6 +21,12 @@ pub enum Verdict {
 }
 
 impl Plan {
+    /// How much text is looked through to judge a cell of a row with so many bytes.
+    pub fn judging_bytes(&self, slot: Slot, row_bytes: usize) -> usize {
+        let condition = self.column(slot).and_then(|index| self.columns.get(index)?.condition.as_ref());
+        condition.map_or(0, |condition| condition.judging_bytes(row_bytes))
+    }
+
     /// Looks at a row for one of its cells. `now` is what the condition's dates count from.
     pub fn judge(&self, slot: Slot, place: u8, block: &Block, row: &RowView<'_>, now: Timestamp) -> Verdict {
         let Some(column) = self.column(slot).and_then(|index| self.columns.get(index)) else {

@@ -21,6 +21,7 @@ mod raw_row;
 mod row_changes;
 mod rows;
 mod take;
+mod told_row;
 mod trash;
 mod write_set;
 

@@ -4,24 +4,24 @@
 //! gathered, up to [`ROWS_MAX`] and about [`BYTES_MAX`] a delivery.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use rowmill_model::path::allowance::{self, ROW_VISITS_MAX};
 use rowmill_model::plan::{EndedRun, RunTally, StartedBy};
-use rowmill_model::record::{Cells, Slot};
-use rowmill_model::row::RowView;
-use rowmill_model::{Amount, CellError, CellStates, EventType, Project, RowId, RunId};
+use rowmill_model::record::Slot;
+use rowmill_model::{Amount, CellError, EventType, Project, RowId, RunId};
 use serde_json::{Value, json};
 
 use super::raw_row::PartRow;
+use super::told_row::{BYTES_MAX, Item, RowEvents, ToldRow, ended};
 use crate::error::Result;
 use crate::webhooks::{NewDelivery, Subscription};
 
 /// How many rows one delivery tells of.
 const ROWS_MAX: usize = 100;
-/// How many bytes the rows of a delivery take. A row that takes more by itself is only named.
-const BYTES_MAX: usize = 16 * 1024;
+/// How much the paths of reference columns look at for all rows of a transaction. Rows beyond that are only named.
+const VISITS_MAX: usize = 4 * ROW_VISITS_MAX;
 
 /// Who is to be told of a transaction that begins.
 #[derive(Debug, Clone)]
@@ -41,6 +41,7 @@ pub(super) struct Outbox {
     /// What happened to rows that are loaded, by position.
     rows: BTreeMap<u64, RowEvents>,
     deliveries: Vec<NewDelivery>,
+    visits_left: usize,
     /// Whether there were any.
     pub(super) is_told: bool,
 }
@@ -52,15 +53,6 @@ struct Subscriber {
     slots: Option<Vec<Slot>>,
     /// Rows that were gathered, as JSON with commas between, and how many.
     gathered: BTreeMap<EventType, (String, usize)>,
-}
-
-#[derive(Debug, Default)]
-struct RowEvents {
-    is_created: bool,
-    /// Columns that were written by hand.
-    written: Vec<Slot>,
-    /// Cells that ended, and with which error.
-    ended: Vec<(Slot, Option<CellError>)>,
 }
 
 impl Outbox {
@@ -87,6 +79,7 @@ impl Outbox {
             subscribers,
             rows: BTreeMap::new(),
             deliveries: Vec::new(),
+            visits_left: VISITS_MAX,
             is_told: false,
         }))
     }
@@ -154,13 +147,18 @@ impl Outbox {
     }
 
     fn tell(&mut self, row: &PartRow, events: &RowEvents) -> Result<()> {
-        let Self { project, seq, now_ms, subscribers, deliveries, .. } = self;
+        let Self { project, seq, now_ms, subscribers, deliveries, visits_left, .. } = self;
         let cells = row.values.cells()?;
-        for subscriber in subscribers {
-            for (event, item) in subscriber.items(project, row, &cells, events) {
-                deliveries.extend(subscriber.gather(event, &item, (&**project, *seq, *now_ms)));
+        let mut told = ToldRow { project, id: row.id, cells: &cells, events, created: None, updated: None };
+        let tell = || {
+            for subscriber in subscribers {
+                for (event, item) in subscriber.items(&mut told) {
+                    deliveries.extend(subscriber.gather(event, &item, (&**project, *seq, *now_ms)));
+                }
             }
-        }
+        };
+        let ((), visits) = allowance::within(*visits_left, tell);
+        *visits_left -= visits;
         Ok(())
     }
 
@@ -230,20 +228,15 @@ impl Subscriber {
     }
 
     /// What it is told of one row.
-    fn items(
-        &self,
-        project: &Project,
-        row: &PartRow,
-        cells: &Cells<'_>,
-        events: &RowEvents,
-    ) -> Vec<(EventType, String)> {
+    fn items(&self, row: &mut ToldRow<'_>) -> Vec<(EventType, String)> {
+        let events = row.events;
         let mut items = Vec::new();
         let is_updated = !events.is_created && events.written.iter().any(|slot| self.is_about(*slot));
         if events.is_created && self.wants(EventType::RowCreated) {
-            items.push((EventType::RowCreated, whole(project, row.id, cells, &[])));
+            items.push((EventType::RowCreated, row.created()));
         }
         if is_updated && self.wants(EventType::RowUpdated) {
-            items.push((EventType::RowUpdated, whole(project, row.id, cells, &events.written)));
+            items.push((EventType::RowUpdated, row.updated()));
         }
         for (event, failed) in [(EventType::CellCompleted, false), (EventType::CellFailed, true)] {
             let is_told = |(slot, error): &&(Slot, Option<CellError>)| {
@@ -251,7 +244,7 @@ impl Subscriber {
             };
             let mut told = events.ended.iter().filter(is_told).peekable();
             if told.peek().is_some() && self.wants(event) {
-                items.push((event, ended(project, row.id, cells, told)));
+                items.push((event, ended(row.project, row.id, row.cells, told)));
             }
         }
         items
@@ -288,107 +281,6 @@ impl Subscriber {
             created_at_ms: now_ms,
             body,
         }
-    }
-}
-
-/// A row with its values, and the columns that were written.
-fn whole(project: &Project, id: RowId, cells: &Cells<'_>, written: &[Slot]) -> String {
-    let mut item = Item::new(id);
-    let states = &CellStates::IDLE;
-    let view = RowView::new(&project.table, cells.clone(), states);
-    item.open("cells");
-    for column in &project.table.columns {
-        if let Some(raw) = view.value(column) {
-            item.field(&column.header, &raw);
-        }
-        if item.is_too_large() {
-            return Item::truncated(id);
-        }
-    }
-    item.close();
-    let columns = project.table.columns.iter();
-    let headers: Vec<&str> = columns
-        .filter(|column| written.contains(&column.slot))
-        .map(|column| column.header.as_str())
-        .collect();
-    if !headers.is_empty() {
-        item.member("changed", &json!(headers).to_string());
-    }
-    if item.is_too_large() { Item::truncated(id) } else { item.finish() }
-}
-
-/// A row with those of its cells that ended.
-fn ended<'e>(
-    project: &Project,
-    id: RowId,
-    cells: &Cells<'_>,
-    ended: impl Iterator<Item = &'e (Slot, Option<CellError>)>,
-) -> String {
-    let mut item = Item::new(id);
-    let mut is_open = false;
-    for (slot, error) in ended {
-        let Some(column) = project.table.columns.iter().find(|column| column.slot == *slot) else { continue };
-        if !is_open {
-            item.open(if error.is_some() { "errors" } else { "cells" });
-            is_open = true;
-        }
-        match error {
-            Some(error) => item.field(&column.header, &json!(error).to_string()),
-            None => item.field(&column.header, cells.get(*slot).unwrap_or("null")),
-        }
-        if item.is_too_large() {
-            return Item::truncated(id);
-        }
-    }
-    if is_open {
-        item.close();
-    }
-    item.finish()
-}
-
-/// The JSON of a row, as it grows.
-struct Item {
-    text: String,
-    is_first: bool,
-}
-
-impl Item {
-    fn new(id: RowId) -> Self {
-        Self { text: format!(r#"{{"id":"{id}""#), is_first: true }
-    }
-
-    /// A row that is too large to be sent.
-    fn truncated(id: RowId) -> String {
-        format!(r#"{{"id":"{id}","truncated":true}}"#)
-    }
-
-    fn is_too_large(&self) -> bool {
-        self.text.len() > BYTES_MAX
-    }
-
-    fn open(&mut self, name: &str) {
-        let _ = write!(self.text, r#","{name}":{{"#);
-        self.is_first = true;
-    }
-
-    fn field(&mut self, name: &str, raw: &str) {
-        if !std::mem::replace(&mut self.is_first, false) {
-            self.text.push(',');
-        }
-        let _ = write!(self.text, "{}:{raw}", json!(name));
-    }
-
-    fn close(&mut self) {
-        self.text.push('}');
-    }
-
-    fn member(&mut self, name: &str, raw: &str) {
-        let _ = write!(self.text, r#","{name}":{raw}"#);
-    }
-
-    fn finish(mut self) -> String {
-        self.text.push('}');
-        self.text
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use rowmill_model::path::allowance::{self, ROW_VISITS_MAX};
 use rowmill_model::plan::{Verdict, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
@@ -17,22 +18,28 @@ use super::write_set::CellClaim;
 use crate::error::Result;
 use crate::work::{CellResult, Claim, Claimed, Ticket};
 
+/// How much text the conditions of one claim look through. Other writes wait meanwhile.
+const JUDGED_BYTES_MAX: usize = 16 << 20;
+
 /// Takes cells until the claim has what it asked for.
 #[derive(Debug)]
 pub struct CellTaker<'a> {
     claim: &'a Claim,
     bytes: usize,
+    /// How much text conditions have looked through.
+    judged_bytes: usize,
     claimed: Vec<Claimed>,
 }
 
 impl<'a> CellTaker<'a> {
     pub fn new(claim: &'a Claim) -> Self {
-        Self { claim, bytes: 0, claimed: Vec::new() }
+        Self { claim, bytes: 0, judged_bytes: 0, claimed: Vec::new() }
     }
 
-    /// Whether the rows taken have as many bytes as were asked for.
+    /// Whether the rows taken have as many bytes as were asked for, or others have waited long enough for conditions to be
+    /// judged.
     pub fn is_full(&self) -> bool {
-        self.bytes >= self.claim.bytes_max
+        self.bytes >= self.claim.bytes_max || self.judged_bytes >= JUDGED_BYTES_MAX
     }
 
     pub fn count(&self) -> usize {
@@ -45,6 +52,11 @@ impl<'a> CellTaker<'a> {
 
     /// Takes a ready cell of a loaded row. Says whether it was taken, and not skipped.
     pub fn take<V: Copy>(&mut self, changes: &mut RowChanges<V>, slot: Slot, position: u64) -> Result<bool> {
+        let Some(row) = changes.row(position) else { return Ok(false) };
+        self.judged_bytes =
+            self.judged_bytes.saturating_add(changes.plan.judging_bytes(slot, row.values.read_bytes()));
+        // What is left when this claim ends is looked for again, even if nothing was taken.
+        changes.any_ready |= self.judged_bytes >= JUDGED_BYTES_MAX;
         let Some(row) = changes.row(position) else { return Ok(false) };
         if let ControlFlow::Break(error) = self.judge(changes, slot, row)? {
             let now_ms = self.claim.now.as_millisecond();
@@ -83,7 +95,9 @@ impl<'a> CellTaker<'a> {
             CellStates::IDLE
         };
         let view = RowView::new(&changes.project.table, row.values.cells()?, &states);
-        Ok(match changes.plan.judge(slot, place, block, &view, self.claim.now) {
+        let judge = || changes.plan.judge(slot, place, block, &view, self.claim.now);
+        let (verdict, _) = allowance::within(ROW_VISITS_MAX, judge);
+        Ok(match verdict {
             Verdict::Run => ControlFlow::Continue(()),
             Verdict::Skip(error) => ControlFlow::Break(error),
         })

@@ -14,6 +14,7 @@
 mod batches;
 mod guests;
 mod imports;
+mod judging;
 mod kept_answers;
 mod ledger;
 mod make;
@@ -110,6 +111,7 @@ pub const CASES: &[(&str, Case)] = cases![
     wide_looks::a_wide_input_is_compared_with_what_a_result_was_made_from,
     wide_looks::a_worker_is_given_what_its_column_reads,
     wide_looks::a_condition_looks_at_a_wide_value,
+    judging::what_a_claim_has_not_judged_is_looked_for_again,
     wide_looks::a_row_that_comes_back_is_compared_and_matched_by_wide_values,
     wide_looks::a_column_that_comes_back_is_compared_with_wide_values,
     wide_looks::a_guest_with_a_wide_payload_is_updated,
