@@ -74,7 +74,8 @@ impl Environment {
         self.providers.get(id)
     }
 
-    pub(crate) fn ai_model(&self) -> Option<&str> {
+    /// The model of all AI columns and credentials that name none.
+    pub fn ai_model(&self) -> Option<&str> {
         self.ai_model.as_deref()
     }
 }

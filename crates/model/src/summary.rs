@@ -113,7 +113,7 @@ impl ColumnSummary {
 
     /// The sum of the numbers; `None` without any, or if it is too large.
     pub fn sum(&self) -> Option<f64> {
-        (self.measured > 0).then(|| self.sum.total()).filter(|sum| sum.is_finite())
+        (self.measured > 0).then(|| self.sum.total()).filter(|sum| sum.is_finite()).map(readable_sum)
     }
 
     pub fn average(&self) -> Option<f64> {
@@ -131,6 +131,12 @@ impl ColumnSummary {
         let text = |(_, raw): &Bound| Value::parse(raw).text().trim().to_owned();
         self.bounds.as_ref().map(|(least, most)| (text(least), text(most)))
     }
+}
+
+/// A sum to be read: rounded to 15 digits, because those after them are what floats add (24340.160000000003). A whole
+/// number stays as it is.
+pub fn readable_sum(sum: f64) -> f64 {
+    if sum.fract() == 0.0 { sum } else { format!("{sum:.14e}").parse().unwrap_or(sum) }
 }
 
 /// A hash under which the same values meet, to count different ones; `None` for an empty value.
@@ -234,6 +240,23 @@ mod tests {
         let whole = summary(None, &raws);
         assert_eq!((parts.sum(), parts.sizes()), (Some(10.0), Some((-1e16, 1e16))));
         assert_eq!((whole.sum(), whole.average()), (Some(10.0), Some(2.0)));
+    }
+
+    #[test]
+    fn sums_are_told_without_the_noise_of_floats() {
+        fn check(sum: f64, told: f64) {
+            assert_eq!(readable_sum(sum).to_string(), told.to_string());
+            assert_eq!(readable_sum(-sum).to_string(), (-told).to_string());
+        }
+        check(24_340.160_000_000_003, 24_340.16);
+        check(2.999_999_999_999_999_6, 3.0);
+        check(0.1 + 0.2, 0.3);
+        check(1.25e-9, 1.25e-9);
+        check(9_007_199_254_740_991.0, 9_007_199_254_740_991.0);
+        check(0.0, 0.0);
+        check(f64::MAX, f64::MAX);
+        check(f64::INFINITY, f64::INFINITY);
+        assert_eq!(summary(None, &["0.1", "0.2"]).sum(), Some(0.3));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use rowmill_app::{Group, GroupBy, GroupTally, Groups, RowsOf};
+use rowmill_model::summary::readable_sum;
 use rowmill_model::{Column, Scopes, Table, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,6 @@ impl From<Group> for GroupOut {
 impl From<GroupTally> for GroupCounts {
     fn from(tally: GroupTally) -> Self {
         let GroupTally { rows, numbers, total } = tally;
-        Self { row_count: rows, total: (numbers > 0 && total.is_finite()).then_some(total) }
+        Self { row_count: rows, total: (numbers > 0 && total.is_finite()).then(|| readable_sum(total)) }
     }
 }

@@ -17,7 +17,9 @@ pub(crate) fn ambiguous(rows: &[(usize, Ambiguity)], place: impl Fn(usize) -> St
 /// The same for a line of a file.
 pub(crate) fn ambiguous_line(why: Ambiguity) -> String {
     match why {
-        Ambiguity::Several => "matches several rows".to_owned(),
+        Ambiguity::Several => {
+            "matches several rows; remove the duplicates, or match on another column".to_owned()
+        }
         Ambiguity::TooMany | Ambiguity::TooLong => what_happened(why),
     }
 }

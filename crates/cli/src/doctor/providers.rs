@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::Uri;
 use rowmill_app::{ConfiguredProvider, Environment};
+use rowmill_model::provider::ProviderKind;
 use rowmill_providers::catalogue;
 
 use super::report::Finding;
@@ -22,9 +23,13 @@ pub(super) async fn check() -> Vec<Finding> {
             return vec![Finding::problem(CHECK, format!("{error}."), action)];
         }
     };
+    let all = environment.configured();
     let mut findings = Vec::new();
-    for configured in environment.configured() {
-        findings.push(of_provider(&configured).await);
+    for configured in &all {
+        findings.push(of_provider(configured).await);
+    }
+    if environment.ai_model().is_none() {
+        findings.extend(without_model(&all));
     }
     if findings.is_empty() {
         findings.push(Finding::ok(CHECK, "The environment has no credentials; teams can set their own."));
@@ -57,6 +62,16 @@ async fn of_provider(configured: &ConfiguredProvider) -> Finding {
         format!("{id} is configured, but {host} cannot be resolved."),
         format!("Check the DNS server of this machine, and {}.", provider.base_url_variable()),
     )
+}
+
+/// Cells of columns that name no model fail, which nobody notices before they run.
+fn without_model(all: &[ConfiguredProvider]) -> Option<Finding> {
+    let is_usable = |ConfiguredProvider { provider, has_key, base_url }: &&ConfiguredProvider| {
+        provider.kind == ProviderKind::Ai && provider.is_configured(*has_key, base_url.is_some())
+    };
+    let id = all.iter().find(is_usable)?.provider.id;
+    let message = format!("{id} is configured, but AI columns have no default model.");
+    Some(Finding::note(CHECK, message, "Set ROWMILL_AI_MODEL, or name a model in every AI column."))
 }
 
 /// The host and port of an address.

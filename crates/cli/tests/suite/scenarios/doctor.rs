@@ -83,6 +83,7 @@ fn a_healthy_set_up_is_told_to_be_well() {
     let model = [
         ("ROWMILL_OPENAI_API_KEY", "sk-canary"),
         ("ROWMILL_OPENAI_BASE_URL", "http://127.0.0.1:9/v1"),
+        ("ROWMILL_AI_MODEL", "small-1"),
         ("ROWMILL_LISTEN", server.address.as_str()),
         ("ROWMILL_METRICS_TOKEN", "canary-canary-canary"),
     ];
@@ -147,6 +148,9 @@ fn what_is_wrong_around_the_server_is_told_with_what_to_do() {
     finds(&folder, &away, "providers", "problem", "does-not-exist.invalid cannot be resolved");
     let half = [("ROWMILL_ANTHROPIC_BASE_URL", "http://127.0.0.1:9")];
     finds(&folder, &half, "providers", "warning", "Set ROWMILL_ANTHROPIC_API_KEY.");
+    for without_model in ["ROWMILL_ANTHROPIC_API_KEY", "ROWMILL_OPENAI_API_KEY"] {
+        finds(&folder, &[(without_model, "sk-canary")], "providers", "note", "Set ROWMILL_AI_MODEL");
+    }
     let collector = StubServer::start(|seen, _| {
         if seen.headers.get("authorization").is_some_and(|sent| sent == "canary") {
             ok(json!({}))

@@ -353,7 +353,8 @@ fn a_line_that_matches_several_rows_makes_no_column(api: &Api) {
         "{\"City\":\"Ulm\",\"Left\":1}\n{\"City\":\"Bonn\",\"Kept\":1}\n{\"City\":\"Jena\",\"More\":2}\n";
     let told = import(&table, "matchOn=City", "application/x-ndjson", lines);
     assert_eq!([&told["importedCount"], &told["updatedCount"], &told["rejectedCount"]], [1, 1, 1], "{told}");
-    assert_eq!(told["rejected"][0]["reason"], "matches several rows");
+    let reason = "matches several rows; remove the duplicates, or match on another column";
+    assert_eq!(told["rejected"][0]["reason"], reason);
     assert_eq!(told.get("hints"), None);
     let made: Vec<&Value> =
         told["columnsCreated"].as_array().unwrap().iter().map(|column| &column["header"]).collect();

@@ -230,6 +230,10 @@ fn rows_are_grouped_with_counts_and_totals(api: &Api) {
     let first = groups(&table, &[("columnId", table.column("Stage")), ("limit", "1")]);
     assert_eq!((&first["groupCount"], first["groups"].as_array().unwrap().len()), (&json!(2), 1));
     assert_eq!(first["groups"][0]["total"], Value::Null);
+    let tenths = api.table(&["Stage", "Amount"]);
+    tenths.insert(json!([{ "Stage": "Won", "Amount": 0.1 }, { "Stage": "Won", "Amount": 0.2 }]));
+    let found_tenths = groups(&tenths, &[("columnId", "Stage"), ("totalColumnId", "Amount")]);
+    assert_eq!(found_tenths["groups"][0]["total"], 0.3);
     // A group's value shows its rows.
     for group in found["groups"].as_array().unwrap() {
         let filters =
