@@ -3,8 +3,6 @@
 
 use std::cell::Cell;
 
-use super::TooMuchFound;
-
 /// What all paths of one piece of work on a row may look at together: as much as the largest of them alone.
 pub const ROW_VISITS_MAX: usize = 1_000_000;
 /// So many bytes of text are looked through in the time that a value takes.
@@ -33,15 +31,19 @@ pub fn is_spent() -> bool {
     LEFT.get() == Some(0)
 }
 
+/// The work may not look at so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spent;
+
 /// Counts values that are looked at.
-pub(super) fn spend(visits: usize) -> Result<(), TooMuchFound> {
+pub(super) fn spend(visits: usize) -> Result<(), Spent> {
     let Some(left) = LEFT.get() else { return Ok(()) };
     LEFT.set(Some(left.saturating_sub(visits)));
-    if visits > left || left == 0 { Err(TooMuchFound) } else { Ok(()) }
+    if visits > left || left == 0 { Err(Spent) } else { Ok(()) }
 }
 
 /// Counts text that is looked through.
-pub(super) fn spend_bytes(bytes: usize) -> Result<(), TooMuchFound> {
+pub(super) fn spend_bytes(bytes: usize) -> Result<(), Spent> {
     spend(bytes / BYTES_PER_VISIT)
 }
 

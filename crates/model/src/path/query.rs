@@ -11,7 +11,7 @@ use std::ptr;
 use serde_json::Value as Json;
 use serde_json_path::JsonPath;
 
-use super::allowance;
+use super::allowance::{self, Spent};
 use crate::value::{Value, raw};
 
 /// A JSONPath within bounds.
@@ -38,6 +38,12 @@ struct Cost {
 /// columns that refer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMuchFound;
+
+impl From<Spent> for TooMuchFound {
+    fn from(Spent: Spent) -> Self {
+        Self
+    }
+}
 
 impl fmt::Display for TooMuchFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::judge::condition_not_met;
-use crate::cell_status::CellError;
+use crate::cell_status::{CellError, ErrorCode};
 use crate::filter::{Filters, Predicate};
 use crate::row::{RowView, Sources};
 use crate::weight::Weight;
@@ -76,6 +75,16 @@ impl Condition {
             Self::Text(filters) => weight.add(filters.bytes()),
         }
     }
+}
+
+/// The column is not meant for the row.
+pub fn condition_not_met(condition: &Predicate) -> CellError {
+    let message = if condition.is_usable() {
+        "The column's run condition is not met for this row."
+    } else {
+        "The column's run condition has a filter that cannot be used any more, so it is met for no row. Change it."
+    };
+    CellError { code: ErrorCode::ConditionNotMet, message: message.to_owned() }
 }
 
 #[cfg(test)]

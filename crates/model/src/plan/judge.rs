@@ -7,7 +7,6 @@ use super::dependencies::Plan;
 use super::prompt_inputs::PromptInput;
 use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::column::Column;
-use crate::filter::Predicate;
 use crate::path::TooMuchFound;
 use crate::record::Slot;
 use crate::row::{RowView, Sources};
@@ -77,14 +76,4 @@ pub fn missing_input(header: &str) -> CellError {
 fn too_much_input(header: &str, found: TooMuchFound) -> CellError {
     let message = format!("The required input “{header}” is empty: its path {found}.");
     CellError { code: ErrorCode::MissingInput, message }
-}
-
-/// The column is not meant for the row.
-pub fn condition_not_met(condition: &Predicate) -> CellError {
-    let message = if condition.is_usable() {
-        "The column's run condition is not met for this row."
-    } else {
-        "The column's run condition has a filter that cannot be used any more, so it is met for no row. Change it."
-    };
-    CellError { code: ErrorCode::ConditionNotMet, message: message.to_owned() }
 }

@@ -50,7 +50,7 @@ fn growth_when_asked(server: &mut Server, projects: &[String]) -> u64 {
         for project in projects {
             for _ in 0..REQUESTS_EACH {
                 scope.spawn(move || {
-                    assert_eq!(api.get(format!("/v4/projects/{project}/rows")).ok()["rows"], json!([]))
+                    assert_eq!(api.get(format!("/v4/projects/{project}/rows")).ok()["rows"], json!([]));
                 });
             }
         }
