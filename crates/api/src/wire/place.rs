@@ -25,7 +25,7 @@ impl JsonSchema for AnyPlace {
             "type": "integer",
             "minimum": 0,
             "maximum": f64::MAX,
-            "x-document": { "maximum": 9_007_199_254_740_991_u64 },
+            "x-document": { "maximum": null },
         })
     }
 }

@@ -266,14 +266,17 @@ fn long_numbers_keep_their_digits(api: &Api) {
     let view = table.post_text("/views", body).created()["view"].clone();
     assert_eq!(view["filters"][0]["columnId"], column);
     assert_eq!(table.rows(&[("viewId", view["id"].as_str().unwrap())])["pagination"]["totalRows"], 1);
-    // Nor is one refused that no float can hold.
+    // Nor is one refused that no float can hold. It is not read back here: our own reader takes no such number.
     table.post_text("/rows", r#"{"N":1e400}"#).created();
+    let listed = |name: &str, value: &str| {
+        table.rows(&[(name, value), ("columnIds", "_trigger")])["pagination"]["totalRows"].clone()
+    };
     let huge = |operator: &str| format!(r#"[{{"columnId":"N","operator":"{operator}","value":1E400}}]"#);
-    assert_eq!([listed(&huge("equals")), listed(&huge("lessThan"))], [1, 2]);
+    assert_eq!([listed("filters", &huge("equals")), listed("filters", &huge("lessThan"))], [1, 2]);
     let view =
         table.post_text("/views", &format!(r#"{{"name":"V","filters":{}}}"#, huge("equals"))).created();
     let id = view["view"]["id"].as_str().unwrap();
-    assert_eq!(table.rows(&[("viewId", id)])["pagination"]["totalRows"], 1);
+    assert_eq!(listed("viewId", id), 1);
     let dry = format!(r#"{{"dryRun":true,"filters":{}}}"#, huge("equals"));
     assert_eq!(table.post_text("/trigger", &dry).ok()["triggeredCount"], 0);
 }
