@@ -92,7 +92,7 @@ fn views_are_listed_by_order(api: &Api) {
     assert_eq!(table.patch(&path(&views[2]), json!({ "order": 0 })).ok()["view"]["order"], 0);
     assert_eq!(names(&table), "C A B");
     table.patch(&path(&views[2]), json!({ "order": 99 })).ok();
-    for order in [json!(4_294_967_296_u64), json!(u64::MAX), json!(1e300), json!(2.0)] {
+    for order in [json!(4_294_967_296_u64), json!(9_007_199_254_740_991_u64)] {
         assert_eq!(
             table.patch(&path(&views[2]), json!({ "order": order })).ok()["view"]["order"],
             2,
