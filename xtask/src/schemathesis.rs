@@ -7,7 +7,7 @@ use crate::server::{self, Server};
 use crate::tools;
 
 /// Schemathesis is bounded by its configuration; this ends a run that hangs.
-const TIME_LIMIT: Duration = Duration::from_mins(30);
+const TIME_LIMIT: Duration = Duration::from_mins(40);
 
 /// The variables that xtask/schemathesis.toml reads start with this.
 const VARIABLE: &str = "ROWMILL_SCHEMATHESIS_";
