@@ -41,7 +41,7 @@ export function SignInPage() {
           {hasExpired && (
             <Alert color="yellow" title="This link does not work any more" variant="light">
               A sign-in link works once, within an hour. Use the API key that was printed next to it, or create a new one with{' '}
-              <Code>rowmill key create --team default</Code>, run with the server’s <Code>--data-dir</Code>.
+              <Code>rowmill key create --team default</Code>.
             </Alert>
           )}
           <form onSubmit={onSubmit}>
@@ -63,8 +63,7 @@ export function SignInPage() {
             </Stack>
           </form>
           <Text size="sm" c="dimmed">
-            No key? The server’s administrator can create one with <Code>rowmill key create --team default</Code>, run with the server’s{' '}
-            <Code>--data-dir</Code> or in its folder.{' '}
+            No key? The server’s administrator can create one with <Code>rowmill key create --team default</Code>.{' '}
             <Anchor href="./docs" size="sm" underline="always">
               Read the API reference
             </Anchor>
