@@ -29,7 +29,6 @@ use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::guards::RowGuard;
 use crate::idempotency::IdempotencyKey;
-
 use crate::ids::uuids;
 use crate::known_offences::refuse_known;
 use crate::projects::ATTEMPTS_MAX;
